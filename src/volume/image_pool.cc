@@ -400,8 +400,9 @@ Result<ImagePool::Mounted*> ImagePool::mounted() {
   GB_TRY(images_usable());
   if (::access(file_.c_str(), F_OK) == 0) {
     mounted_ = GB_TRY(Mounted::open(directory_, file_));
-  } else if (pool_usable() && room_for_pool(directory_, 0) >= kLeastPool &&
-             !clones_files(directory_)) {
+  } else if (clones_files(directory_)) {
+    clones_ = true;
+  } else if (pool_usable() && room_for_pool(directory_, 0) >= kLeastPool) {
     mounted_ = GB_TRY(Mounted::make(directory_, file_));
   }
   decided_ = true;
@@ -441,6 +442,11 @@ Result<void> ImagePool::copy(const std::string& image,
   GB_TRY(is_pooled(image) ? pool->snapshot(name_of(image), name_of(to), used)
                           : pool->import(image, name_of(to), used));
   return std::move(place).keep(image_use(pool->file(name_of(to))));
+}
+
+Result<bool> ImagePool::shares_copies(const std::string& image) {
+  const Mounted* const pool = GB_TRY(mounted());
+  return pool != nullptr ? is_pooled(image) : clones_;
 }
 
 Result<void> ImagePool::remove(const std::string& image) {

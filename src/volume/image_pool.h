@@ -55,6 +55,10 @@ class ImagePool {
   // nothing where nobody can. kConflict when `to` exists.
   Result<void> copy(const std::string& image, const std::string& to, const MountedImage* used);
 
+  // Whether copies of it share with it what does not change, and so are made in no time and take no
+  // space. Requires: the image is there.
+  Result<bool> shares_copies(const std::string& image);
+
   // One that is in use goes when it no longer is. One that is not there is removed already.
   Result<void> remove(const std::string& image);
 
@@ -68,6 +72,7 @@ class ImagePool {
   const std::string file_;
   std::mutex mutex_;  // Of what follows.
   bool decided_ = false;
+  bool clones_ = false;  // The data directory's file system does, so there is no pool.
   std::unique_ptr<Mounted> mounted_;
 };
 

@@ -71,6 +71,14 @@ class RootOnDisk(OnDisk):
             self.assertEqual(self.command(each, fill.format("/opt/fill")), "full\n")
             self.command(each, "rm -f /opt/fill fill /usr/share/fill; head -c 40M /dev/zero >fill")
 
+    def test_a_sandbox_says_whether_its_copies_share(self):
+        in_memory = self.create(user="root")
+        on_disk = self.on_disk()
+        (fork,) = self.fork(on_disk)
+        self.assertEqual(in_memory.info()["copies"], "full")
+        if (self.daemon.data / "pool.img").exists():
+            self.assertEqual([each.info()["copies"] for each in (on_disk, fork)], ["shared"] * 2)
+
     def test_forks_take_no_space_for_what_did_not_change(self):
         pool = self.daemon.data / "pool.img"
         if not pool.exists():

@@ -31,8 +31,9 @@ std::string line_of(const Json& value) {
 }
 
 void print(const Json& info) {
-  for (const char* const name : {"id", "state", "template", "tier", "created", "expires",
-                                 "on_timeout", "auto_resume", "metadata", "env", "network"}) {
+  for (const char* const name :
+       {"id", "state", "template", "tier", "created", "expires", "on_timeout", "auto_resume",
+        "metadata", "env", "network", "storage", "copies"}) {
     if (const auto found = info.find(name); found != info.end()) {
       std::cout << std::string(name) + ":" + std::string(13 - std::string_view(name).size(), ' ')
                 << line_of(*found) << "\n";

@@ -79,6 +79,7 @@ Json to_json(const SandboxInfo& info) {
           {"metadata", std::move(metadata)},
           {"network", embedded(glovebox::to_json(info.network))},
           {"storage", info.storage == Storage::kDisk ? "disk" : "memory"},
+          {"copies", info.shares_copies ? "shared" : "full"},
           {"volumes", std::move(volumes)},
           {"restarted", info.restarted},
           {"saved", info.saved.count > 0},

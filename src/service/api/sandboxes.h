@@ -96,6 +96,8 @@ struct SandboxInfo {
   std::string extra = "{}";  // Empty for callers who may not use the sandbox.
   std::string walls{};       // JSON, as in a verdict.
   Storage storage = Storage::kMemory;
+  // Whether copies of its workspace share with it what does not change.
+  bool shares_copies = false;
   std::vector<VolumeMount> volumes{};
   // For the service alone: what its template was when it was made, as that may be removed, or be
   // another one of the same name. Empty of the templates that are always there.

@@ -592,7 +592,8 @@ Result<json> make_image(const json& arguments, CallContext& context) {
                          .inodes = static_cast<std::uint32_t>(
                              std::clamp<std::int64_t>(number(arguments, "inodes"), 0, UINT32_MAX))};
   GB_TRY(context.keeper.images().make(image, shape));
-  return json();
+  const bool shares = GB_TRY(context.keeper.images().shares_copies(image));
+  return json{{"shares_copies", shares}};
 }
 
 // "idle": nobody has it and nobody will, so it need not be mounted for that.
@@ -604,7 +605,8 @@ Result<json> copy_image(const json& arguments, CallContext& context) {
   } else {
     GB_TRY(context.keeper.images().copy(image, to));
   }
-  return json();
+  const bool shares = GB_TRY(context.keeper.images().shares_copies(to));
+  return json{{"shares_copies", shares}};
 }
 
 Result<json> remove_image(const json& arguments, CallContext& context) {

@@ -67,6 +67,9 @@ class HeldImages {
     return pool_.copy(image, to, nullptr);
   }
 
+  // As ImagePool's.
+  Result<bool> shares_copies(const std::string& image) { return pool_.shares_copies(image); }
+
   // Removes the file. kConflict when a sandbox has it; one that is being ended is waited for, for
   // some seconds.
   Result<void> remove(const std::string& image);

@@ -539,7 +539,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
       room.disk = {room.disk.count + kRootBytes.count};
       room.inodes += kRootInodes;
     }
-    GB_TRY(workspaces_.make(own_id, room, base.image, base.image_in_use));
+    info.shares_copies = GB_TRY(workspaces_.make(own_id, room, base.image, base.image_in_use));
     images.push_back({.image = workspaces_.path(own_id), .target = base.kind.home});
   }
   keeper::CreateOrder order{.tenant = caller.tenant,

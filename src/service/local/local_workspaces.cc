@@ -36,6 +36,7 @@ std::string encode_kept(const SandboxInfo& info) {
         {{"volume", mount.volume}, {"path", mount.path}, {"read_only", mount.read_only}});
   }
   return json{{"disk", info.storage == Storage::kDisk},
+              {"shares_copies", info.shares_copies},
               {"volumes", std::move(volumes)},
               {"restarted", info.restarted},
               {"saved", info.saved.count},
@@ -55,6 +56,7 @@ void decode_kept(std::string_view text, SandboxInfo& info) {
     return;
   }
   info.storage = flag_of(object, "disk") ? Storage::kDisk : Storage::kMemory;
+  info.shares_copies = flag_of(object, "shares_copies");
   info.restarted = flag_of(object, "restarted");
   const auto saved = object.find("saved");
   info.saved = {saved != object.end() && saved->is_number_unsigned() ? saved->get<std::uint64_t>()
@@ -104,17 +106,17 @@ bool LocalWorkspaces::has_saved(const SandboxInfo& info) const {
   return info.saved.count > 0 && ::access(saved(info.id).c_str(), F_OK) == 0;
 }
 
-Result<void> LocalWorkspaces::make(std::string_view sandbox,
+Result<bool> LocalWorkspaces::make(std::string_view sandbox,
                                    const Limits& limits,
                                    const std::string& image,
                                    bool in_use) {
-  (void)GB_TRY(image.empty()
-                   ? keeper_.call("make_image", {{"image", path(sandbox)},
-                                                 {"size", limits.disk.count},
-                                                 {"inodes", limits.inodes}})
-                   : keeper_.call("copy_image",
-                                  {{"image", image}, {"to", path(sandbox)}, {"idle", !in_use}}));
-  return {};
+  const json made = GB_TRY(
+      image.empty() ? keeper_.call("make_image", {{"image", path(sandbox)},
+                                                  {"size", limits.disk.count},
+                                                  {"inodes", limits.inodes}})
+                    : keeper_.call("copy_image",
+                                   {{"image", image}, {"to", path(sandbox)}, {"idle", !in_use}}));
+  return flag_of(made, "shares_copies");
 }
 
 void LocalWorkspaces::remove(std::string_view sandbox) const {

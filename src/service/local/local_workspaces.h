@@ -36,8 +36,8 @@ class LocalWorkspaces {
   [[nodiscard]] bool has_saved(const SandboxInfo& info) const;
 
   // An empty one with the size and the inodes of the limits, or a copy of `image`, which is in use
-  // or never will be.
-  Result<void> make(std::string_view sandbox,
+  // or never will be. Answers SandboxInfo::shares_copies.
+  Result<bool> make(std::string_view sandbox,
                     const Limits& limits,
                     const std::string& image,
                     bool in_use);

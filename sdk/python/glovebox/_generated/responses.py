@@ -366,6 +366,10 @@ class SandboxInfo(Model):
     metadata: Optional[Mapping[str, Any]] = None
     network: Optional[Mapping[str, Any]] = None
     storage: Optional[Literal["memory", "disk"]] = None
+    copies: Optional[Literal["shared", "full"]] = None
+    """What snapshots and forks of its workspace are. shared: they take milliseconds however much it
+    holds, and no space but for what changes later. full: every byte that it holds is copied.
+    """
     volumes: Optional[List[MountedVolume]] = None
     restarted: Optional[bool] = None
     """Its processes were lost after it was created; its workspace on disk was kept."""

@@ -295,6 +295,8 @@ export interface Sandbox {
   metadata?: Record<string, unknown> | undefined;
   network?: Record<string, unknown> | null | undefined;
   storage?: "memory" | "disk" | undefined;
+  /** What snapshots and forks of its workspace are. shared: they take milliseconds however much it holds, and no space but for what changes later. full: every byte that it holds is copied. */
+  copies?: "shared" | "full" | undefined;
   volumes?: { id: string; path: string; read_only: boolean }[] | undefined;
   /** Its processes were lost after it was created; its workspace on disk was kept. */
   restarted?: boolean | undefined;
