@@ -160,6 +160,26 @@ TEST_F(RecordsTest, ATemplateIsReplacedAndItsOldContentNoLongerUsed) {
   EXPECT_TRUE(templates.uses_content("h2").value());
 }
 
+TEST_F(RecordsTest, ATemplateIsCopiedUnderAllNamesOrNone) {
+  TemplateRecords templates(*database_);
+  const TemplateRecord mine{"default", "mine", "recipe", "h1", "base", R"({"a":1})", kNow};
+  ASSERT_TRUE(templates.put(mine));
+  ASSERT_TRUE(templates.put({"default", "mine:v1", "snapshot", "h0", "", "{}", kNow}));
+  const SystemTime later = kNow + std::chrono::seconds(1);
+  const std::vector<std::string> names = {"mine:v1", "mine:v2", "mine"};
+  ASSERT_TRUE(templates.copy("default", "mine", names, later));
+  for (const std::string& name : names) {
+    TemplateRecord expected = mine;
+    expected.name = name;
+    expected.created = later;
+    EXPECT_EQ(templates.find("default", name).value(), expected);
+  }
+  EXPECT_FALSE(templates.uses_content("h0").value());
+  EXPECT_EQ(templates.copy("default", "none", names, later).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(templates.copy("other", "mine", names, later).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(templates.find("other", "mine:v1").error().code(), ErrorCode::kNotFound);
+}
+
 TEST_F(RecordsTest, AVolumeIsFoundByNameOrIdByItsTenantOnly) {
   VolumeRecords volumes(*database_);
   ASSERT_TRUE(TenantRecords(*database_).insert({.name = "other"}));

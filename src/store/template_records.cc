@@ -45,6 +45,29 @@ Result<void> TemplateRecords::put(const TemplateRecord& record) {
   });
 }
 
+Result<void> TemplateRecords::copy(std::string_view tenant,
+                                   std::string_view name,
+                                   std::span<const std::string> names,
+                                   SystemTime created) {
+  return database_.write([&](Connection& connection) -> Result<void> {
+    for (const std::string& each : names) {
+      const std::uint64_t made = GB_TRY(connection.run(
+          "INSERT INTO templates (tenant, name, source, content_hash, made_from, settings, created)"
+          " SELECT ?1, ?3, source, content_hash, made_from, settings, ?4 FROM templates"
+          " WHERE tenant IN (?1, '') AND name = ?2 ORDER BY tenant DESC LIMIT 1"
+          " ON CONFLICT (tenant, name) DO UPDATE SET"
+          " source = excluded.source, content_hash = excluded.content_hash,"
+          " made_from = excluded.made_from, settings = excluded.settings,"
+          " created = excluded.created",
+          tenant, name, each, created));
+      if (made == 0) {
+        return no_such_template();
+      }
+    }
+    return {};
+  });
+}
+
 Result<TemplateRecord> TemplateRecords::find(std::string_view tenant, std::string_view name) {
   return database_.read([&](Connection& connection) -> Result<TemplateRecord> {
     Statement row = GB_TRY(connection.query(kFind, tenant, name));

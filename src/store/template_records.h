@@ -2,6 +2,7 @@
 // TemplateRecords: what sandboxes can be made from.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,12 @@ class TemplateRecords {
 
   // Inserts it, or replaces the tenant's own one of that name.
   Result<void> put(const TemplateRecord& record);
+  // Gives the tenant, at that time, a copy of what find() answers for `name` under each of `names`,
+  // or of none. kNotFound where there is none.
+  Result<void> copy(std::string_view tenant,
+                    std::string_view name,
+                    std::span<const std::string> names,
+                    SystemTime created);
   // The tenant's own, else the shared one of that name; else kNotFound.
   Result<TemplateRecord> find(std::string_view tenant, std::string_view name);
   // The tenant's own and the shared ones that none of its own hides, by name.

@@ -132,11 +132,21 @@ TEST(PathTest, StartsAtTheHomeAndCanNotClimbOverTheRoot) {
 }
 
 TEST(TemplateNameTest, DropsNamespaceAndDefaultTag) {
-  EXPECT_EQ(*template_name("team/mine:default"), "mine");
-  EXPECT_EQ(*template_name("base"), "base");
-  EXPECT_EQ(template_name("base:v2").error().code(), ErrorCode::kNotFound);
-  EXPECT_EQ(template_name("").error().code(), ErrorCode::kInvalid);
-  EXPECT_EQ(template_name("a b").error().code(), ErrorCode::kInvalid);
+  EXPECT_EQ(TemplateName::parse("team/mine:default")->ours(), "mine");
+  EXPECT_EQ(TemplateName::parse("base")->ours(), "base");
+  EXPECT_EQ(TemplateName::parse("team/base:V2")->ours(), "base:v2");
+  for (const char* wrong : {"", "a b", ":v1", "base:", "base:a:b", "base:a b"}) {
+    const auto parsed = TemplateName::parse(wrong);
+    ASSERT_FALSE(parsed) << wrong;
+    EXPECT_EQ(parsed.error().code(), ErrorCode::kInvalid) << wrong;
+  }
+}
+
+TEST(TemplateNameTest, TagsAreLowerCaseAndOnceEach) {
+  using Tags = std::vector<std::string>;
+  EXPECT_EQ(*template_tags({"V1", "v1", "latest"}), (Tags{"v1", "latest"}));
+  EXPECT_FALSE(template_tags({"v1", ":v2"}));
+  EXPECT_FALSE(template_tags(Tags(65, "v1")));
 }
 
 TEST(TimesTest, AreWrittenAndReadInUtc) {

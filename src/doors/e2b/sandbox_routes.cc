@@ -61,7 +61,7 @@ Result<SandboxRequest> sandbox_request(const Json& body,
   if (!wanted || wanted->empty()) {
     return invalid("'templateID' is missing");
   }
-  request.template_name = GB_TRY(template_name(*wanted));
+  request.template_name = GB_TRY(TemplateName::parse(*wanted)).ours();
   notes.template_id = request.template_name;
   request.metadata = GB_TRY(text_map_member(body, "metadata"));
   for (auto& [name, value] : GB_TRY(text_map_member(body, "envVars"))) {

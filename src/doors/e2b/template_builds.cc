@@ -119,17 +119,20 @@ Result<void> TemplateBuilds::make_room(const std::string& tenant) {
 
 Result<void> TemplateBuilds::begin(ControlCall& call) {
   const Json body = GB_TRY(call.body());
-  const std::string wanted = GB_TRY(text_member(body, "name")).value_or("");
-  for (const std::string& tag : GB_TRY(texts_member(body, "tags"))) {
-    if (tag != "default") {
-      return Error(ErrorCode::kUnsupported, "template tags are not supported");
-    }
+  const TemplateName wanted =
+      GB_TRY(TemplateName::parse(GB_TRY(text_member(body, "name")).value_or("")));
+  std::vector<std::string> tags = GB_TRY(texts_member(body, "tags"));
+  if (tags.empty() || !wanted.tag.empty()) {
+    tags.insert(tags.begin(), wanted.tag_or_default());
   }
   auto build = std::make_shared<Build>();
   build->caller = call.caller;
   build->created = std::chrono::system_clock::now();
-  build->name = GB_TRY(template_name(wanted));
-  GB_TRY(check_template_name(build->name));
+  build->name = wanted.name;
+  build->tags = GB_TRY(template_tags(tags));
+  for (const std::string& tag : build->tags) {
+    GB_TRY(check_template_name(TemplateName{build->name, tag}.ours()));
+  }
   if (const auto cpus = GB_TRY(number_member(body, "cpuCount")); cpus && *cpus > 0) {
     build->limits.cpus = static_cast<double>(*cpus);
   }
@@ -151,7 +154,7 @@ Result<void> TemplateBuilds::begin(ControlCall& call) {
          {{"templateID", build->name},
           {"buildID", id},
           {"names", {build->name}},
-          {"tags", {"default"}},
+          {"tags", build->tags},
           {"aliases", {build->name}},
           {"public", false}});
   return {};
@@ -267,7 +270,8 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
     lock.unlock();
     keep(*build, false, build->reason, step);
   } else {
-    order->recipe.name = build->name;
+    order->recipe.name = TemplateName{build->name, build->tags.front()}.ours();
+    order->recipe.build = build->id;
     order->recipe.limits = build->limits;
     if (service_.network_policy() != NetworkPolicy::kNone) {
       order->recipe.network = GB_TRY(make_network(Json::object(), std::nullopt)).rules;
@@ -307,7 +311,13 @@ void TemplateBuilds::run(const std::shared_ptr<Build>& build,
   };
   const auto attempt = [&]() -> Result<TemplateBuilt> {
     try {
-      return service_.template_service().build(build->caller, order.recipe, tell);
+      TemplateService& templates = service_.template_service();
+      auto built = templates.build(build->caller, order.recipe, tell);
+      if (built && build->tags.size() > 1) {
+        (void)GB_TRY(templates.tag(build->caller, order.recipe.name,
+                                   {build->tags.begin() + 1, build->tags.end()}));
+      }
+      return built;
     } catch (const std::exception& error) {  // No more threads or memory, say: this build's end.
       return Error(ErrorCode::kUnavailable, std::string("the build was aborted: ") + error.what(),
                    "build it again");

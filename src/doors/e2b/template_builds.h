@@ -47,7 +47,8 @@ class TemplateBuilds {
   struct Build {
     Caller caller;
     std::string id;
-    std::string name;
+    std::string name;               // Without a tag.
+    std::vector<std::string> tags;  // One at least.
     LimitWishes limits;
     SystemTime created;
     std::vector<Entry> log;

@@ -4,13 +4,30 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
 namespace glovebox::e2b {
 
-// The template that a client means. A namespace is its own tenant, and drops out; of the tags there
-// is only "default". kNotFound for another.
-Result<std::string> template_name(std::string_view wanted);
+// The template that a client means. A namespace is its own tenant, and drops out.
+struct TemplateName {
+  static constexpr std::string_view kDefaultTag = "default";
+
+  std::string name;
+  std::string tag{};  // Empty where the client gave none.
+
+  // kInvalid for what cannot be a name.
+  static Result<TemplateName> parse(std::string_view wanted);
+  // Of one of ours.
+  static TemplateName of(std::string_view ours);
+
+  // Ours: NAME, which the tag "default" stands for, or NAME:TAG.
+  [[nodiscard]] std::string ours() const;
+  [[nodiscard]] std::string tag_or_default() const;
+};
+
+// In lower case and once each, as E2B has them; kInvalid names the first that cannot be a tag.
+Result<std::vector<std::string>> template_tags(const std::vector<std::string>& wanted);
 
 }  // namespace glovebox::e2b

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "doors/e2b/routes.h"
+#include "service/api/template_service.h"
 
 namespace glovebox::e2b {
 
@@ -21,7 +23,13 @@ class TemplateRoutes {
   Result<void> list_snapshots(ControlCall& call);
   Result<void> list_templates(ControlCall& call);
   Result<void> find_alias(ControlCall& call);
+  Result<void> assign_tags(ControlCall& call);
+  Result<void> remove_tags(ControlCall& call);
+  Result<void> list_tags(ControlCall& call);
   Result<void> remove_template(ControlCall& call);
+
+  // All that are of this name, whatever their tag; kNotFound where there are none.
+  Result<std::vector<TemplateInfo>> tagged(const Caller& caller, const std::string& name);
 
   SandboxService& service_;
 };

@@ -58,6 +58,11 @@ class FakeTemplates final : public TemplateService {
   Result<std::vector<TemplateInfo>> list(const Caller&) override {
     return std::vector{info("default")};
   }
+  Result<TemplateInfo> tag(const Caller& caller,
+                           std::string_view name,
+                           const std::vector<std::string>&) override {
+    return find(caller, name);
+  }
   Result<void> remove(const Caller&, std::string_view name) override {
     return name == "mine" ? Result<void>() : Error(ErrorCode::kConflict, "it is ours");
   }

@@ -184,6 +184,8 @@ class GuardTest : public testing::Test {
         row("show a template", {"read"}, tenant,
             [&s](C c) { return s.template_service().find(c, "x"); }),
         row("list templates", {"read"}, tenant, [&s](C c) { return s.template_service().list(c); }),
+        row("tag a template", {"run"}, tenant,
+            [&s](C c) { return s.template_service().tag(c, "x", {"v1"}); }),
         row("remove a template", {"run"}, tenant,
             [&s](C c) { return s.template_service().remove(c, "x"); }),
         row("keep files for a build", {"run"}, tenant,

@@ -26,6 +26,7 @@ struct TemplateInfo {
   std::string source{};   // "host", "debootstrap", "oci", "docker", "rootfs", "recipe", "snapshot"
   std::string base{};     // The template that it was made from; empty: none.
   std::string content{};  // Hash of all that it was made from; empty: builtin.
+  std::string build{};    // Recipe::build; empty: none.
   SystemTime created{};
   std::uint64_t size = 0;  // Bytes on disk.
   TemplateParts parts{};
@@ -84,6 +85,11 @@ class TemplateService {
   virtual Result<TemplateInfo> find(const Caller& caller, std::string_view name) = 0;
   // Ours first, then by name.
   virtual Result<std::vector<TemplateInfo>> list(const Caller& caller) = 0;
+  // Makes NAME:TAG, for each tag, a name of what `name` stands for now; "default" is NAME itself.
+  // What a tag stood for before is no longer that. Several at once, or none. kConflict for ours.
+  virtual Result<TemplateInfo> tag(const Caller& caller,
+                                   std::string_view name,
+                                   const std::vector<std::string>& tags) = 0;
   // Its content goes as soon as no template and no sandbox uses it. kConflict for ours.
   virtual Result<void> remove(const Caller& caller, std::string_view name) = 0;
 

@@ -191,6 +191,12 @@ Deed deed_of(const Recipe& recipe) {
   return made;
 }
 
+Deed deed_of_tags(std::string_view template_name, const std::vector<std::string>& tags) {
+  Deed made = deed_about("template.tag", template_name);
+  made.details["tags"] = listed(tags);
+  return made;
+}
+
 Deed deed_of(const StopScope& scope) {
   Deed made = deed("emergency_stop.stop");
   (scope.kind == StopScope::Kind::kSandbox ? made.sandbox : made.subject) = scope.name;

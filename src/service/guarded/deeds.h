@@ -28,6 +28,8 @@ namespace glovebox {
                            const ProcessRequest& request,
                            const AuditTrail* trail);
 [[nodiscard]] Deed deed_of(const Recipe& recipe);
+[[nodiscard]] Deed deed_of_tags(std::string_view template_name,
+                                const std::vector<std::string>& tags);
 [[nodiscard]] Deed deed_of(const StopScope& scope);
 
 // Something in a sandbox, or in a context of it, without more to say.

@@ -205,6 +205,13 @@ Result<std::vector<TemplateInfo>> GuardedTemplates::list(const Caller& caller) {
   return inner_.list(caller);
 }
 
+Result<TemplateInfo> GuardedTemplates::tag(const Caller& caller,
+                                           std::string_view name,
+                                           const std::vector<std::string>& tags) {
+  return recorder_.act(caller, deed_of_tags(name, tags), guard_.tenant(caller, kRun),
+                       [&] { return inner_.tag(caller, name, tags); });
+}
+
 Result<void> GuardedTemplates::remove(const Caller& caller, std::string_view name) {
   return recorder_.act(caller, freeing(deed_about("template.remove", name)),
                        guard_.tenant(caller, kRun), [&] { return inner_.remove(caller, name); });

@@ -111,6 +111,9 @@ class GuardedTemplates final : public TemplateService {
                               const ArchiveSink& sink) override;
   Result<TemplateInfo> find(const Caller& caller, std::string_view name) override;
   Result<std::vector<TemplateInfo>> list(const Caller& caller) override;
+  Result<TemplateInfo> tag(const Caller& caller,
+                           std::string_view name,
+                           const std::vector<std::string>& tags) override;
   Result<void> remove(const Caller& caller, std::string_view name) override;
   Result<void> keep_upload(const Caller& caller,
                            const std::string& name,

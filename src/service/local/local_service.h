@@ -371,7 +371,6 @@ class LocalService final : public SandboxService {
                               const std::string& id,
                               const TemplateParts& parts);
   void sweep_snapshots();
-  void remove_unused_snapshot(const std::string& content);
   Result<SandboxInfo> create_once(const Caller& caller,
                                   const SandboxRequest& request,
                                   const std::string& claim);

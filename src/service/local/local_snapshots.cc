@@ -13,6 +13,7 @@
 #include "service/local/disk_budget.h"
 #include "service/local/local_service.h"
 #include "service/local/own_disk.h"
+#include "service/templates/recipe.h"
 #include "volume/image_pool.h"
 
 namespace glovebox {
@@ -200,18 +201,11 @@ Result<void> LocalService::unpack_workspace(const Caller& caller,
   });
 }
 
-void LocalService::remove_unused_snapshot(const std::string& content) {
-  const auto used = template_records_.uses_content(content);
-  if (used && !used.value()) {
-    remove_snapshot(keeper_, directory_ + kSnapshots + "/" + content);
-  }
-}
-
 // Of a daemon that died while it wrote them, or before it had recorded them.
 void LocalService::sweep_snapshots() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory_ + kSnapshots, error)) {
-    remove_unused_snapshot(entry.path().filename().string());
+    templates_.remove_unused_snapshot(entry.path().filename().string());
   }
 }
 
@@ -223,8 +217,9 @@ Result<std::string> LocalService::snapshot(const Caller& caller,
   }
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, id));
   const Base base = GB_TRY(base_of(caller, info));
-  if (find_kind(name)) {
-    return Error(ErrorCode::kConflict, "'" + std::string(name) + "' is a built-in template",
+  if (find_kind(without_tag(name))) {
+    return Error(ErrorCode::kConflict,
+                 "'" + std::string(without_tag(name)) + "' is a built-in template",
                  "choose another name");
   }
   const std::string content = random_name();
@@ -249,11 +244,11 @@ Result<std::string> LocalService::snapshot(const Caller& caller,
                              .created = std::chrono::system_clock::now()},
                             std::move(counted));
   if (!put) {
-    remove_unused_snapshot(content);
+    templates_.remove_unused_snapshot(content);
     return std::move(put).error();
   }
   if (before) {
-    remove_unused_snapshot(before->content_hash);
+    templates_.remove_unused_snapshot(before->content_hash);
     templates_.sweep();
   }
   return known;

@@ -210,6 +210,7 @@ Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const
                     .source = record.source,
                     .base = record.made_from,
                     .content = record.content_hash,
+                    .build = {},
                     .created = record.created,
                     .size = 0,
                     .parts = {},
@@ -217,6 +218,9 @@ Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const
   const json settings = json::parse(record.settings, nullptr, false);
   if (settings.is_object() && settings.contains("size") && settings["size"].is_number_unsigned()) {
     info.size = settings["size"].get<std::uint64_t>();
+  }
+  if (settings.is_object() && settings.contains("build") && settings["build"].is_string()) {
+    info.build = settings["build"].get<std::string>();
   }
   if (auto parts = parts_of(record)) {
     info.parts = *std::move(parts);
@@ -229,8 +233,9 @@ Result<TemplateInfo> LocalTemplates::info_of(const TemplateRecord& record) const
 Result<LocalTemplates::Begun> LocalTemplates::begin(const Caller& caller,
                                                     const std::string& name,
                                                     const QuotaUse& use) {
-  if (find_kind(name) || name == "host") {
-    return Error(ErrorCode::kConflict, "'" + name + "' is a built-in template",
+  const std::string_view plain = without_tag(name);
+  if (find_kind(plain) || plain == "host") {
+    return Error(ErrorCode::kConflict, "'" + std::string(plain) + "' is a built-in template",
                  "choose another name");
   }
   std::shared_ptr<void> turn = GB_TRY(take_turn(caller));
@@ -366,8 +371,12 @@ Result<TemplateBuilt> LocalTemplates::finish(const Caller& caller,
       .source = source,
       .content_hash = hash_of_parts(*made),
       .made_from = recipe.brings_root() || recipe.dockerfile ? "" : recipe.base,
-      .settings =
-          json{{"parts", parts}, {"size", size}, {"sizes", sizes}, {"policies", policies}}.dump(),
+      .settings = json{{"parts", parts},
+                       {"size", size},
+                       {"sizes", sizes},
+                       {"policies", policies},
+                       {"build", recipe.build}}
+                      .dump(),
       .created = std::chrono::time_point_cast<std::chrono::milliseconds>(
           std::chrono::system_clock::now())};
   GB_TRY(put(record, std::move(counted)));
@@ -529,6 +538,7 @@ Result<TemplateInfo> LocalTemplates::find(const Caller& caller, std::string_view
                         .source = "host",
                         .base = {},
                         .content = {},
+                        .build = {},
                         .created = {},
                         .size = 0,
                         .parts = parts_of_kind(*kind),
@@ -548,6 +558,42 @@ Result<std::vector<TemplateInfo>> LocalTemplates::list(const Caller& caller) {
   return infos;
 }
 
+Result<TemplateInfo> LocalTemplates::tag(const Caller& caller,
+                                         std::string_view name,
+                                         const std::vector<std::string>& tags) {
+  const std::string plain(without_tag(name));
+  if (find_kind(plain)) {
+    return Error(ErrorCode::kConflict, "'" + plain + "' is a built-in template",
+                 "only templates that were built, and snapshots, have tags");
+  }
+  std::vector<std::string> names;
+  std::vector<TemplateRecord> before;
+  for (const std::string& tag : tags) {
+    names.push_back(tag == "default" ? plain : plain + ":" + tag);
+    GB_TRY(check_template_name(names.back()));
+    if (auto replaced = records_.find(caller.tenant, names.back())) {
+      before.push_back(*std::move(replaced));
+    }
+  }
+  GB_TRY(records_.copy(
+      caller.tenant, name, names,
+      std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now())));
+  for (const TemplateRecord& replaced : before) {
+    if (replaced.source == "snapshot") {
+      remove_unused_snapshot(replaced.content_hash);
+    }
+  }
+  sweep();
+  return find(caller, name);
+}
+
+void LocalTemplates::remove_unused_snapshot(const std::string& content) {
+  const auto used = records_.uses_content(content);
+  if (used && !*used) {
+    remove_snapshot(keeper_, directory_ + "/snapshots/" + content);
+  }
+}
+
 Result<void> LocalTemplates::remove(const Caller& caller, std::string_view name) {
   if (find_kind(name)) {
     return Error(ErrorCode::kConflict, "'" + std::string(name) + "' is a built-in template",
@@ -556,9 +602,7 @@ Result<void> LocalTemplates::remove(const Caller& caller, std::string_view name)
   const TemplateRecord record = GB_TRY(records_.find(caller.tenant, name));
   GB_TRY(records_.remove(caller.tenant, name));
   if (record.source == "snapshot") {
-    if (!GB_TRY(records_.uses_content(record.content_hash))) {
-      remove_snapshot(keeper_, directory_ + "/snapshots/" + record.content_hash);
-    }
+    remove_unused_snapshot(record.content_hash);
   }
   sweep();
   return {};

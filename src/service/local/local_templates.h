@@ -60,6 +60,9 @@ class LocalTemplates final : public TemplateService {
                               const ArchiveSink& sink) override;
   Result<TemplateInfo> find(const Caller& caller, std::string_view name) override;
   Result<std::vector<TemplateInfo>> list(const Caller& caller) override;
+  Result<TemplateInfo> tag(const Caller& caller,
+                           std::string_view name,
+                           const std::vector<std::string>& tags) override;
   Result<void> remove(const Caller& caller, std::string_view name) override;
   Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller& caller,
                                                      const FileClient::Source& source) override;
@@ -90,6 +93,9 @@ class LocalTemplates final : public TemplateService {
   // of the tenant's names them.
   Result<void> put(const TemplateRecord& record,
                    std::vector<std::pair<std::string, QuotaLease>> counted);
+
+  // The files of a snapshot, where no name stands for it any more.
+  void remove_unused_snapshot(const std::string& content);
 
   // Once, before the first call: what an earlier daemon built when it ended has failed, and what
   // was uploaded to it counts.

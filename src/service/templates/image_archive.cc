@@ -11,6 +11,7 @@
 #include "base/archive/tar_stream.h"
 #include "base/digest/digest.h"
 #include "service/templates/container_image.h"
+#include "service/templates/recipe.h"
 
 namespace glovebox {
 namespace {
@@ -100,13 +101,15 @@ class Description {
                  {"layers", json::array({descriptor_of(layer, kLayerType)})}});
     json described = descriptor_of(blob_of(manifest), kManifestType);
     described["platform"] = {{"architecture", std::string(architecture())}, {"os", "linux"}};
-    described["annotations"] = {{"org.opencontainers.image.ref.name", "latest"}};
+    const std::string plain(without_tag(name));
+    const std::string tag = plain.size() < name.size() ? name.substr(plain.size() + 1) : "latest";
+    described["annotations"] = {{"org.opencontainers.image.ref.name", tag}};
     json docker = {{"Config", path_of(config_blob)}, {"Layers", json::array({path_of(layer)})}};
     docker["RepoTags"] = json::array();
-    if (is_name_for_docker(name)) {
-      docker["RepoTags"].push_back(name + ":latest");
+    if (is_name_for_docker(plain)) {
+      docker["RepoTags"].push_back(plain + ":" + tag);
       described["annotations"]["io.containerd.image.name"] =
-          "docker.io/library/" + name + ":latest";
+          "docker.io/library/" + plain + ":" + tag;
     }
     files_ = {
         {path_of(config_blob), config},

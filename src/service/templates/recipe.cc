@@ -144,10 +144,21 @@ Result<void> check_steps(const Recipe& recipe) {
 
 }  // namespace
 
+std::string_view without_tag(std::string_view template_name) {
+  return template_name.substr(0, template_name.find(':'));
+}
+
 Result<void> check_template_name(std::string_view name) {
-  if (!consists_of(name, "._-", 128) || name.front() == '.' || name.front() == '-') {
-    return bad("name", "'" + printable(name.substr(0, 128)) + "' is not a valid template name",
-               "use at most 128 letters, digits, '.', '_' and '-'");
+  const auto is_word = [](std::string_view word) {
+    return consists_of(word, "._-", 128) && word.front() != '.' && word.front() != '-';
+  };
+  const std::string_view plain = without_tag(name);
+  const bool tagged = plain.size() < name.size();
+  const std::string_view tag = tagged ? name.substr(plain.size() + 1) : std::string_view();
+  if (!is_word(plain) || (tagged && (!is_word(tag) || tag == "default"))) {
+    return bad("name", "'" + printable(name.substr(0, 257)) + "' is not a valid template name",
+               "use at most 128 letters, digits, '.', '_' and '-', and the same after a ':' for a "
+               "tag");
   }
   return {};
 }

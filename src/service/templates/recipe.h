@@ -68,6 +68,7 @@ struct RecipeStep {
 
 struct Recipe {
   std::string name;
+  std::string build{};  // By which its client knows this build; empty: by none.
   // Takes the place of the base and of the steps. `home` and `user` are for what begins with an
   // image; `start` and `ready` win over its own.
   std::optional<DockerfileBuild> dockerfile{};
@@ -99,8 +100,12 @@ struct Recipe {
   [[nodiscard]] bool brings_root() const { return debootstrap || image || !registry.empty(); }
 };
 
-// Letters, digits, '.', '_', '-'; not longer than 128, and no dot in front.
+// NAME or NAME:TAG. Each has letters, digits, '.', '_' and '-', at most 128 of them, and neither a
+// dot nor a '-' in front. No tag is called "default": that is NAME itself.
 Result<void> check_template_name(std::string_view name);
+
+// NAME of NAME or NAME:TAG.
+std::string_view without_tag(std::string_view template_name);
 
 // Fails with kInvalid, naming the first field that cannot be.
 Result<void> validate(const Recipe& recipe);

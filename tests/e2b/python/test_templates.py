@@ -81,6 +81,26 @@ class Templates(unittest.TestCase):
         self.assertTrue(await now(kind.Template.exists(f"told-{kind.name}")))
 
     @of_both
+    async def test_tags_name_builds_of_a_template(self, kind):
+        name = f"tagged-{kind.name}"
+        template = kind.Template().from_template("base").run_cmd("echo one > which")
+        built = await now(kind.Template.build(template, f"{name}:v1", tags=["first"]))
+        self.assertEqual(sorted(built.tags), ["first", "v1"])
+        assigned = await now(kind.Template.assign_tags(f"{name}:first", ["stable", "V2"]))
+        self.assertEqual((assigned.build_id, sorted(assigned.tags)), (built.build_id, ["stable", "v2"]))
+        await now(kind.Template.remove_tags(name, "first"))
+        tags = await now(kind.Template.get_tags(name))
+        self.assertEqual({each.tag: each.build_id for each in tags},
+                         {tag: built.build_id for tag in ("v1", "v2", "stable")})
+        sandbox = await now(kind.Sandbox.create(f"{name}:stable"))
+        try:
+            self.assertEqual(await now(sandbox.files.read("which")), "one\n")
+        finally:
+            await now(sandbox.kill())
+        with self.assertRaises(e2b.SandboxException):
+            await now(kind.Sandbox.create(f"{name}:first"))
+
+    @of_both
     async def test_an_image_becomes_a_dockerfile(self, kind):
         for name, first in (("alpine", "alpine:"), ("arch", "archlinux:"), ("bun", "oven/bun:"),
                             ("debian", "debian:"), ("fedora", "fedora:"), ("node", "node:"),

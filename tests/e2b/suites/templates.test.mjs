@@ -126,3 +126,40 @@ test('a snapshot can be removed', async () => {
     await assert.rejects(() => Sandbox.create(made.snapshotId))
   })
 })
+
+test('tags name builds of a template', async () => {
+  const first = await Template.build(Template().fromBaseImage().runCmd('echo one > which'), 'sdk-tags:v1')
+  assert.deepEqual(first.tags, ['v1'])
+  // Without the tag "default" its plain name stands for nothing yet.
+  assert.equal(await Template.exists('sdk-tags'), true)
+  await assert.rejects(() => Sandbox.create('sdk-tags'))
+  const assigned = await Template.assignTags('sdk-tags:v1', ['Stable', 'default'])
+  assert.equal(assigned.buildId, first.buildId)
+  assert.deepEqual(assigned.tags.sort(), ['default', 'stable'])
+  const second = await Template.build(Template().fromBaseImage().runCmd('echo two > which'), 'sdk-tags',
+                                      { tags: ['v2', 'stable'] })
+  const tags = await Template.getTags('sdk-tags')
+  assert.deepEqual(Object.fromEntries(tags.map((each) => [each.tag, each.buildId])),
+                   { v1: first.buildId, default: first.buildId, v2: second.buildId, stable: second.buildId })
+  assert.ok(tags.every((each) => each.createdAt instanceof Date))
+  for (const [name, content] of [['sdk-tags', 'one'], ['sdk-tags:v1', 'one'], ['sdk-tags:v2', 'two'],
+                                 ['sdk-tags:stable', 'two']]) {
+    await inTemplate(name, async (sandbox) => assert.equal(await sandbox.files.read('which'), content + '\n'))
+  }
+  await Template.removeTags('sdk-tags', ['stable', 'v2'])
+  await assert.rejects(() => Sandbox.create('sdk-tags:v2'))
+  assert.deepEqual((await Template.getTags('sdk-tags')).map((each) => each.tag).sort(), ['default', 'v1'])
+  assert.equal((await control('DELETE', '/templates/sdk-tags')).status, 204)
+  await assert.rejects(() => Template.getTags('sdk-tags'))
+})
+
+test('what can be no tag is refused', async () => {
+  await Template.build(Template().fromBaseImage(), 'sdk-tagged:v1')
+  for (const tag of [':invalid', 'sdk-tagged:', 'a b', '']) {
+    await assert.rejects(() => Template.assignTags('sdk-tagged:v1', tag))
+  }
+  await assert.rejects(() => Template.assignTags('sdk-tagged:v2', 'v3'))
+  await assert.rejects(() => Template.assignTags('base', 'mine'))
+  await assert.rejects(() => Template.removeTags('sdk-tagged', 'default'))
+  await assert.rejects(() => Template.removeTags('no-such-template', 'v1'))
+})

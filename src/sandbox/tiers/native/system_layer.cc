@@ -138,8 +138,8 @@ class Maker {
     keep_failure(::symlink(target, (into_ + path).c_str()) == 0);
   }
   void file(const std::string& path, std::string_view text) {
-    const UniqueFd made(::open((into_ + path).c_str(),
-                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+    const UniqueFd made(
+        ::open((into_ + path).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     keep_failure(made && ::fchmod(made.get(), 0644) == 0 && sys::write_all(made.get(), text));
   }
 
