@@ -5,9 +5,11 @@ with the reason, where QEMU or the machine's kernel is not installed.
 
     GLOVEBOX=build/release/bin/glovebox tests/microvm/run_microvm.py [NAME…]
 """
+import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -46,14 +48,14 @@ class Machines(unittest.TestCase):
         return {**os.environ, "GLOVEBOX_RUNTIME_DIR": str(self.runtime),
                 "XDG_RUNTIME_DIR": str(self.runtime.parent)}
 
-    def start(self, script, *options):
+    def start(self, script, *options, stdin=subprocess.DEVNULL):
         return subprocess.Popen(
-            [GLOVEBOX, "run", "--tier", "microvm", "--json", *options, "-l", "sh", "-e", script],
-            env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            [GLOVEBOX, "run", "--tier", "microvm", *options, "-l", "sh", "-e", script],
+            env=self.environment(), stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
 
     def verdict(self, script, *options):
-        process = self.start(script, *options)
+        process = self.start(script, "--json", *options)
         out, err = process.communicate(timeout=PATIENCE_S)
         self.assertTrue(out.startswith("{"), out + err)
         return json.loads(out)
@@ -80,7 +82,7 @@ class Clones(Machines):
             self.assertTrue(before - 1 <= int(lines[3]) <= time.time() + 1, lines)
 
     def test_started_at_once_wait_for_one_template(self):
-        started = [self.start("echo done", "--memory", "300M") for _ in range(3)]
+        started = [self.start("echo done", "--json", "--memory", "300M") for _ in range(3)]
         for process in started:
             out, err = process.communicate(timeout=PATIENCE_S)
             self.assert_cloned(json.loads(out))
@@ -108,6 +110,37 @@ class Clones(Machines):
         self.verdict("head -c 50M /dev/urandom > /tmp/much; sync")
         self.assertEqual(before, [(path.name, path.stat().st_mtime_ns, path.read_bytes()[:MIB])
                                   for path in sorted(template.iterdir())])
+
+
+class Memory(Machines):
+    def own_memory_of_qemu(self, run):
+        """What QEMU has written to, of what the machine is made of, in bytes."""
+        parents = {}
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                name, _, rest = stat.read_text().partition("(")[2].rpartition(")")
+                parents[int(stat.parent.name)] = int(rest.split()[1]), name
+        own = {run.pid}
+        while more := {pid for pid, (parent, _) in parents.items() if parent in own} - own:
+            own |= more
+        (qemu,) = (pid for pid in own if parents[pid][1].startswith("qemu"))
+        text = pathlib.Path(f"/proc/{qemu}/smaps_rollup").read_text()
+        return int(re.search(r"(?m)^Private_Dirty: +(\d+) kB", text)[1]) * 1024
+
+    def test_that_programs_free_returns_to_the_host(self):
+        run = self.start("head -c 200M /dev/urandom > /tmp/much; echo full; read go; rm /tmp/much;"
+                         " echo freed; read go", "--disk", "300M", "--time", "5m",
+                         stdin=subprocess.PIPE)
+        self.addCleanup(run.communicate)
+        self.assertEqual(run.stdout.readline(), "full\n")
+        self.assertGreater(self.own_memory_of_qemu(run), 200 * MIB)
+        run.stdin.write("go\n")
+        run.stdin.flush()
+        self.assertEqual(run.stdout.readline(), "freed\n")
+        end = time.monotonic() + PATIENCE_S
+        while self.own_memory_of_qemu(run) > 100 * MIB:
+            self.assertLess(time.monotonic(), end, self.own_memory_of_qemu(run) // MIB)
+            time.sleep(0.1)
 
 
 class Templates(Machines):
@@ -148,7 +181,7 @@ class Templates(Machines):
         self.assertEqual(self.verdict("true")["status"], "ok")
 
     def test_whose_maker_was_killed_leave_nothing_behind(self):
-        process = self.start("true")
+        process = self.start("true", "--json")
         machines = self.runtime / ".machines"
         end = time.monotonic() + PATIENCE_S
         while not list(machines.glob(".build-*/state")):

@@ -3,6 +3,7 @@
 
 import os
 import signal
+import time
 import unittest
 
 from daemon import Context, Daemon, Sandbox, wait_until
@@ -190,6 +191,7 @@ class SavedMachines(unittest.TestCase):
     def setUpClass(cls):
         cls.daemon = Daemon()
         cls.addClassCleanup(cls.daemon.discard)
+        cls.daemon.patience_s = 300
         cls.daemon.start()
         cls.probe = cls.daemon.ask("POST", "/v1/sandboxes", {"tier": "microvm"})
         if cls.probe.status == 501:
@@ -208,6 +210,35 @@ class SavedMachines(unittest.TestCase):
         fork.sandbox.must(204, "POST", "/pause", TO_DISK)
         fork.sandbox.must(200, "POST", "/resume")
         self.assertEqual(fork.execute(draw)["stdout"].split()[:2], ["7", "kept"])
+
+    def test_random_sources_that_were_used_before_differ_in_each_copy_and_the_clock_is_right(self):
+        sandbox = self.daemon.create(tier="microvm")
+        self.addCleanup(self.daemon.ask, "DELETE", sandbox.path)
+        context = sandbox.context()
+        context.execute(
+            "import numpy, os, random, ssl, time, uuid\n"
+            "def draw():\n"
+            "    print(random.random(), numpy.random.random(), uuid.uuid4(), os.urandom(8).hex(),\n"
+            "          ssl.RAND_bytes(8).hex(), time.time())\n"
+            "draw()",
+            limits={"time": "3m"},
+        )
+        made = sandbox.must(201, "POST", "/fork", {"count": 2, "memory": True})["sandboxes"]
+        forks = [Context(Sandbox(self.daemon, each["id"]), context.id) for each in made]
+        for each in forks:
+            self.addCleanup(self.daemon.ask, "DELETE", each.sandbox.path)
+        forks[0].sandbox.must(204, "POST", "/pause", TO_DISK)
+        paused = time.time()
+        wait_until(lambda: time.time() > paused + 3, "a time that a machine at rest does not see")
+        forks[0].sandbox.must(200, "POST", "/resume")
+        drawn = []
+        for each in (context, *forks):
+            before = time.time()
+            *random, clock = each.execute("draw()")["stdout"].split()
+            self.assertTrue(before - 1 <= float(clock) <= time.time() + 1, (before, clock))
+            drawn.append(random)
+        for source, values in zip(("random", "numpy", "uuid4", "os", "ssl"), zip(*drawn)):
+            self.assertEqual(len(set(values)), len(drawn), source)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -51,6 +52,8 @@ namespace {
 constexpr const char* kGroup = "/cgroup/guests";
 constexpr const char* kRoot = "/shown";
 constexpr int kControlFd = 3;
+// A byte for each process that waits until the guests' place is as ordered.
+constexpr std::string_view kGo = "gg";
 // Of our own files and directories beside the guests', so that they get what they were promised.
 constexpr std::uint64_t kOwnBytes = 256UL * 1024;
 constexpr std::uint64_t kOwnInodes = 64;
@@ -264,6 +267,16 @@ void mount_files() {
   start([=] { pass_answers(port, fuse); });
 }
 
+// With the driver of its balloon, the kernel tells QEMU which memory it does not use any more, and
+// QEMU returns that to the host. Where the driver is not installed, the machine keeps it.
+void load_balloon() {
+  const UniqueFd driver(::open((kRoot + std::string(kBalloon)).c_str(), O_RDONLY | O_CLOEXEC));
+  must(driver || errno == ENOENT, "open the balloon's driver");
+  if (driver) {
+    must(::syscall(SYS_finit_module, driver.get(), "", 0) == 0, "load the balloon's driver");
+  }
+}
+
 // The /run of the guests.
 struct Run {
   UniqueFd shown;  // What the outside shows.
@@ -398,7 +411,7 @@ void mask_proc() {
 }
 
 // In the namespaces of the guests, and none of them. `machine` brings the order; once all is as it
-// says, something is written to `ready`.
+// says, `ready` gets a byte for each process that waits for that.
 void start_guests(int machine, int control, int ready) {
   write_text(std::string(kGroup) + "/cgroup.procs", "0");
   must(::unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
@@ -417,7 +430,7 @@ void start_guests(int machine, int control, int ready) {
   set_limits(order.memory, order.pids);
   must(::sethostname(order.hostname.c_str(), order.hostname.size()) == 0, "set the host name");
   fill_run(run, order);
-  must(::write(ready, "", 1) == 1, "go on");
+  must(::write(ready, kGo.data(), kGo.size()) == std::ssize(kGo), "go on");
   (void)::close(ready);
   int status = 0;
   (void)::waitpid(first, &status, 0);
@@ -434,6 +447,7 @@ void start_guests(int machine, int control, int ready) {
   const UniqueFd machine = open_port(kMachinePort);
   make_group();
   mount_files();
+  load_balloon();
   arrange_devices();
   std::array<int, 2> pair{};
   std::array<int, 2> ready{};
@@ -443,11 +457,19 @@ void start_guests(int machine, int control, int ready) {
   (void)::close(pair[1]);
   (void)::close(ready[1]);
   const UniqueFd control = open_port(kControlPort);
-  char byte = 0;
-  must(read_exactly(ready[0], &byte, 1), "start the guests");
-  start([&] { pass_bytes(control.get(), pair[0]); });
+  const auto await_go = [&] {
+    char byte = 0;
+    must(read_exactly(ready[0], &byte, 1), "start the guests");
+  };
   start([&] { pass_bytes(pair[0], control.get()); });
-  start([&] { answer_questions(machine.get()); });
+  start([&] {
+    await_go();
+    pass_bytes(control.get(), pair[0]);
+  });
+  start([&] {
+    await_go();
+    answer_questions(machine.get());
+  });
   int status = 0;
   while (::wait(&status) < 0 && errno == EINTR) {
   }

@@ -2,7 +2,9 @@
 // Loaded into QEMU (LD_PRELOAD, ld.so(8)) in every clone of a machine: opens the template's memory
 // for reading, where QEMU asks for writing too, and maps it privately, where QEMU asks for sharing.
 // So the clone's writes are its own, and QEMU still takes the memory for that of a file, which it
-// does not have to put into the state of a machine that is saved.
+// does not have to put into the state of a machine that is saved. What the machine does not use any
+// more QEMU would cut out of that file, too: it is enough that it drops the pages of its own, in
+// place of which the template's are seen again.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -56,5 +58,11 @@ extern "C" {
     flags = (flags & ~(MAP_TYPE | MAP_SYNC)) | MAP_PRIVATE;
   }
   return reinterpret_cast<void*>(::syscall(SYS_mmap, at, size, protection, flags, fd, offset));
+}
+
+[[gnu::visibility("default")]] int fallocate64(int fd, int mode, off64_t offset, off64_t size) {
+  return fd >= 0 && fd == memory_fd
+             ? 0
+             : static_cast<int>(::syscall(SYS_fallocate, fd, mode, offset, size));
 }
 }

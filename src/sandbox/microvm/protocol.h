@@ -25,6 +25,8 @@ inline constexpr int kFilesPort = 3;
 
 // Where our programs are in what the machine shows.
 inline constexpr std::string_view kPrograms = "/run/programs";
+// The kernel's driver of the balloon, which is optional.
+inline constexpr std::string_view kBalloon = "/run/programs/microvm/balloon.ko";
 
 inline constexpr std::size_t kMaxOrder = 64UL * 1024;
 inline constexpr std::size_t kSeedSize = 64;

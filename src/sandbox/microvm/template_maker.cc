@@ -17,8 +17,9 @@ namespace glovebox::microvm {
 namespace {
 
 constexpr const char* kMemory = "/tmp/memory";
-// What the kernel still does by itself after its boot would be done again in every clone.
-constexpr int kSettlingMs = 1000;
+// What the kernel still does by itself after its boot would be done again in every clone. It tells
+// which memory is free two seconds after the driver of its balloon is there.
+constexpr int kSettlingMs = 4000;
 
 // Answers what the machine asks until its first program waits, and nobody has asked anything for a
 // while. False where the machine ends before.

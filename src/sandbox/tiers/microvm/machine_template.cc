@@ -79,6 +79,9 @@ Result<std::string> name_of(const Installation& installation, const MachineSize&
   for (const char* const each : {kRunner, kKernel, kInitramfs, kMemoryOpener, kWarden, kArchiver}) {
     GB_TRY(add_identity(hash, installation.programs + each));
   }
+  if (::access((installation.programs + kBalloonDriver).c_str(), F_OK) == 0) {
+    GB_TRY(add_identity(hash, installation.programs + kBalloonDriver));
+  }
   // Processors count their time from a boot of theirs.
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);

@@ -22,6 +22,7 @@ inline constexpr const char* kRunner = "/microvm/glovebox-microvm";
 inline constexpr const char* kKernel = "/microvm/kernel";
 inline constexpr const char* kInitramfs = "/microvm/initramfs";
 inline constexpr const char* kMemoryOpener = "/microvm/memory-opener.so";
+inline constexpr const char* kBalloonDriver = "/microvm/balloon.ko";  // May be missing.
 
 // kUnsupported says what is missing and how to install it. Found once in a process.
 Result<Installation> find_installation();
