@@ -100,7 +100,6 @@ class Daemon:
         self.unix = (self.data if self.user else self.dir) / "s"
         self.process = None
         self.port = 0
-        self.patience_s = PATIENCE_S  # For each answer.
         self.options = []
         self.wrapper = []  # A command that becomes the one behind it.
 
@@ -172,7 +171,7 @@ class Daemon:
 
     def connect(self, patience_s=None):
         return http.client.HTTPConnection(
-            "127.0.0.1", self.port, timeout=patience_s or self.patience_s
+            "127.0.0.1", self.port, timeout=patience_s or PATIENCE_S
         )
 
     def head(self, body, headers, key):
