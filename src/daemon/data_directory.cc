@@ -64,7 +64,7 @@ bool is_image(const std::string& path) {
 }
 
 bool is_keepers(std::string_view name) {
-  return name == "images" || name == "snapshots" || name.starts_with("keeper.") ||
+  return name == "images" || name == "keys" || name == "snapshots" || name.starts_with("keeper.") ||
          name.starts_with("pool.img") || std::ranges::find(kLookedAt, name) != kLookedAt.end();
 }
 

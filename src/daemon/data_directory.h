@@ -7,7 +7,7 @@
 //   the directory                  root, the daemon's group, mode 1770: each removes only its own
 //   templates, volumes, workspaces root's; the daemon may look at names and sizes
 //   snapshots                      mode 1770, too: images are root's, archives are the daemon's
-//   images, keeper.*               root's
+//   images, keys, keeper.*         root's
 //   all the rest                   the daemon's: database, keys, answers
 #pragma once
 

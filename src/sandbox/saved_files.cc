@@ -21,7 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kSeal = "seal.json";
 constexpr int kFormat = 1;
 // A tier writes a handful.
 constexpr std::size_t kMostFiles = 64;
@@ -40,7 +39,7 @@ Result<json> look_at(const std::string& directory, bool flush) {
   for (const std::filesystem::directory_iterator end; !error && at != end; at.increment(error)) {
     const auto& entry = *at;
     const std::string name = entry.path().filename();
-    if (name == kSeal) {
+    if (name == kSealOfSavedFiles) {
       continue;
     }
     const UniqueFd file(::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
@@ -64,7 +63,7 @@ Result<json> look_at(const std::string& directory, bool flush) {
 }
 
 Result<json> read_seal(const std::string& directory) {
-  const std::string path = directory + "/" + kSeal;
+  const std::string path = directory + "/" + std::string(kSealOfSavedFiles);
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) {
     return Error(ErrorCode::kNotFound, "no sandbox was saved in " + directory);
@@ -83,7 +82,7 @@ Result<json> read_seal(const std::string& directory) {
 Result<void> seal_saved_files(const std::string& directory, std::string_view tier) {
   const json files = GB_TRY(look_at(directory, /*flush=*/true));
   const json seal = {{"format", kFormat}, {"tier", tier}, {"files", files}};
-  const std::string path = directory + "/" + kSeal;
+  const std::string path = directory + "/" + std::string(kSealOfSavedFiles);
   const std::string text = seal.dump();
   const UniqueFd file(
       ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600));

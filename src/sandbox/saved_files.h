@@ -9,6 +9,9 @@
 
 namespace glovebox {
 
+// The one more file.
+inline constexpr std::string_view kSealOfSavedFiles = "seal.json";
+
 // Notes the names, sizes and hashes of the files in `directory`, and the tier that wrote them, in
 // one more file there, and waits until all of it is on the disk.
 Result<void> seal_saved_files(const std::string& directory, std::string_view tier);

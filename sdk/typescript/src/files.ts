@@ -21,7 +21,7 @@ export interface WriteOptions extends RequestOptions {
 
 export type ArchiveFormat = "tar" | "tar.gz" | "zip";
 
-function bodyOf(content: FileContent): string | Uint8Array | Blob | ReadableStream<Uint8Array> {
+export function bodyOf(content: FileContent): string | Uint8Array | Blob | ReadableStream<Uint8Array> {
   if (content instanceof ArrayBuffer) return new Uint8Array(content);
   if (typeof content === "string" || content instanceof Uint8Array || content instanceof Blob
     || content instanceof ReadableStream) return content;

@@ -5,7 +5,7 @@ import { Contexts } from "./context.js";
 import { decide } from "./dry_run.js";
 import { GoneError, NotFoundError } from "./errors.js";
 import type { Execution, ExecuteOptions } from "./execution.js";
-import { SandboxFiles } from "./files.js";
+import { bodyOf, type FileContent, SandboxFiles } from "./files.js";
 import type * as models from "./generated/models.js";
 import { Packages } from "./packages.js";
 import { Ports } from "./ports.js";
@@ -49,6 +49,15 @@ export class Sandbox implements AsyncDisposable {
     const { client: given, signal, ...body } = options;
     const client = Client.of(given);
     return new Sandbox(client, (await client.call("createSandbox", { body, signal })).id);
+  }
+
+  /** Creates a sandbox from an archive that `export` has given. */
+  static async import(archive: FileContent, options: WithClient = {}): Promise<Sandbox> {
+    const { client: given, ...rest } = options;
+    const client = Client.of(given);
+    // However large it is: without the time limit of a call.
+    const response = await client.send("importSandbox", { ...rest, body: bodyOf(archive) });
+    return new Sandbox(client, (await response.json() as models.Sandbox).id);
   }
 
   /** A sandbox that is there. Fails if it is not. */
@@ -161,6 +170,12 @@ export class Sandbox implements AsyncDisposable {
     const made = await this.client.call("forkSandbox",
       { ...rest, path: { id: this.id }, body: { count, timeout: lifetime, memory } });
     return made.sandboxes.map((each) => new Sandbox(this.client, each.id));
+  }
+
+  /** It as one archive: with its memory if it was paused to disk, else with its files alone. */
+  async export(options: RequestOptions = {}): Promise<ReadableStream<Uint8Array>> {
+    const response = await this.client.send("exportSandbox", { ...options, path: { id: this.id } });
+    return response.body ?? new ReadableStream({ start: (each) => each.close() });
   }
 
   /** Ends it and deletes everything in it. */

@@ -44,6 +44,7 @@ void add_sandbox(CLI::App& app,
   add_sandbox_packages(*group, action);
   add_sandbox_logs(*group, action);
   add_sandbox_lifecycle(*group, action);
+  add_sandbox_archives(*group, action);
 }
 
 }  // namespace glovebox::cli

@@ -32,5 +32,6 @@ Result<Json> fetch_sandboxes(DaemonClient& daemon, const std::string& filters);
 
 // kill, pause, resume, extend, snapshot, fork.
 void add_sandbox_lifecycle(CLI::App& group, Action* action);
+void add_sandbox_archives(CLI::App& group, Action* action);
 
 }  // namespace glovebox::cli

@@ -136,6 +136,17 @@ Result<std::vector<SandboxInfo>> FakeService::fork(const Caller&,
   GB_TRY(known(id));
   return std::vector<SandboxInfo>(request.count, info_of("copy"));
 }
+Result<void> FakeService::export_archive(const Caller&,
+                                         std::string_view id,
+                                         const ArchiveSink& sink) {
+  GB_TRY(known(id));
+  return sink.begin(2) && sink.take("{}")
+             ? Result<void>()
+             : Error(ErrorCode::kUnavailable, "the client of the archive has left");
+}
+Result<SandboxRequest> FakeService::open_archive(const Caller&, const FileClient::Source&) {
+  return SandboxRequest{};
+}
 Result<ContextInfo> FakeService::create_context(const Caller&,
                                                 std::string_view sandbox,
                                                 const ContextRequest&) {

@@ -83,6 +83,11 @@ class FakeService final : public SandboxService {
   Result<std::vector<SandboxInfo>> fork(const Caller& caller,
                                         std::string_view id,
                                         const ForkRequest& request) override;
+  Result<void> export_archive(const Caller& caller,
+                              std::string_view id,
+                              const ArchiveSink& sink) override;
+  Result<SandboxRequest> open_archive(const Caller& caller,
+                                      const FileClient::Source& source) override;
   Result<ContextInfo> create_context(const Caller& caller,
                                      std::string_view sandbox,
                                      const ContextRequest& request) override;

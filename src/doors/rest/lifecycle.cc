@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "doors/rest/archive_answer.h"
 #include "doors/rest/routes.h"
 #include "doors/rest/sandbox_json.h"
 
@@ -129,6 +130,31 @@ Result<void> fork_sandbox(Call& call) {
     sandboxes.push_back(to_json(info));
   }
   call.send_json(201, "sandboxes", {{"sandboxes", std::move(sandboxes)}});
+  return {};
+}
+
+Result<void> export_sandbox(Call& call) {
+  GB_TRY(call.only_parameters({}));
+  return send_archive(call, "application/vnd.glovebox.sandbox", [&call](const ArchiveSink& sink) {
+    return call.service.export_archive(call.caller, call.parameters[0], sink);
+  });
+}
+
+namespace {
+
+// What was received is gone before the client is told.
+Result<SandboxInfo> create_from_archive(Call& call) {
+  const SandboxRequest request = GB_TRY(call.service.open_archive(
+      call.caller, [&call](std::span<char> bytes) { return call.request.read(bytes); }));
+  return call.service.create(call.caller, request);
+}
+
+}  // namespace
+
+Result<void> import_sandbox(Call& call) {
+  GB_TRY(call.only_parameters({}));
+  const SandboxInfo info = GB_TRY(create_from_archive(call));
+  call.send_json(201, "sandbox", to_json(info), {{"Location", "/v1/sandboxes/" + info.id}});
   return {};
 }
 

@@ -47,6 +47,8 @@ Result<void> pause_sandbox(Call& call);
 Result<void> resume_sandbox(Call& call);
 Result<void> snapshot_sandbox(Call& call);
 Result<void> fork_sandbox(Call& call);
+Result<void> export_sandbox(Call& call);
+Result<void> import_sandbox(Call& call);
 Result<void> show_usage(Call& call);
 Result<void> show_connections(Call& call);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Templates: building, looking at them, removing them.
 #include "base/text.h"
+#include "doors/rest/archive_answer.h"
 #include "doors/rest/event_stream.h"
 #include "doors/rest/routes.h"
 #include "doors/rest/template_json.h"
@@ -159,32 +160,9 @@ Result<void> export_template(Call& call) {
     return Error(ErrorCode::kInvalid, "'format' must be oci",
                  "add ?format=oci to the URL: templates are exported as OCI image layouts");
   }
-  bool begun = false;
-  const ArchiveSink sink{.begin =
-                             [&](std::uint64_t size) {
-                               begun = true;
-                               // A tenant has made it: no browser is to take it for a page of ours.
-                               return call
-                                   .start(200, {{"Content-Type", "application/x-tar"},
-                                                {"Content-Length", std::to_string(size)},
-                                                {"X-Content-Type-Options", "nosniff"}})
-                                   .has_value();
-                             },
-                         .take =
-                             [&](std::string_view bytes) {
-                               return bytes.empty() ? !call.has_left()
-                                                    : call.response.write(bytes).has_value();
-                             }};
-  auto done = call.service.template_service().export_archive(call.caller, call.parameters[0], sink);
-  if (!begun) {
-    return done;
-  }
-  if (done) {
-    (void)call.response.finish();
-  } else {
-    call.response.abort();
-  }
-  return {};
+  return send_archive(call, "application/x-tar", [&call](const ArchiveSink& sink) {
+    return call.service.template_service().export_archive(call.caller, call.parameters[0], sink);
+  });
 }
 
 }  // namespace glovebox::rest

@@ -165,6 +165,10 @@ class Tier {
   // that a guest could do to its own kernel, and no more: it is read within the walls.
   virtual Result<Enclosure> load(const SandboxSpec& spec, const std::string& directory);
 
+  // What wrote the files of save(), as it calls itself, such as "runsc version …": another one
+  // cannot load them. Empty where the tier leaves that to the files. Asks a program.
+  virtual Result<std::string> memory_format() { return std::string(); }
+
   // The program that its live sandboxes are forked from (TierTraits::forks_own_python), for a realm
   // of the native tier that shows `mount`.
   struct WarmPython {

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "files/file_client.h"
 #include "sandbox/tiers/tier.h"
 #include "service/api/caller.h"
 #include "service/api/ending.h"
@@ -39,6 +41,15 @@ struct VolumeMount {
 
 enum class OnTimeout { kKill, kPause };
 enum class SandboxState { kRunning, kPaused };
+
+// What open_archive() has read and checked, for the sandbox that is made from it. The service's
+// own: no request of a client names one.
+struct OpenedArchive {
+  std::string files{};                 // The workspace, an archive of tar; or
+  std::string memory{};                // a directory with the whole sandbox.
+  std::string template_digest{};       // As the template of that name must have.
+  std::shared_ptr<const void> kept{};  // Holds these in place, and their room in the quota.
+};
 
 struct SandboxRequest {
   std::string template_name = "default";
@@ -69,6 +80,7 @@ struct SandboxRequest {
   std::string idempotency_key{};     // The same key and tenant: the same sandbox.
   std::optional<Storage> storage{};  // Nothing: as the template says, else in memory.
   std::vector<VolumeMount> volumes{};
+  std::shared_ptr<const OpenedArchive> archive{};  // That it continues; null: none.
   // Whether its client still waits for it, asked once a second while an image is pulled, which is
   // given up for one who has left. Empty: it does.
   std::function<bool()> wanted{};
@@ -163,6 +175,12 @@ struct SandboxConnections {
   std::uint64_t more = 0;                       // That are not among them.
 };
 
+// Takes an archive. Each returns false to end it.
+struct ArchiveSink {
+  std::function<bool(std::uint64_t size)> begin;     // Once, before the first byte.
+  std::function<bool(std::string_view bytes)> take;  // Empty once a second while nothing comes.
+};
+
 class Sandboxes {
  public:
   virtual ~Sandboxes() = default;
@@ -190,6 +208,17 @@ class Sandboxes {
   virtual Result<std::vector<SandboxInfo>> fork(const Caller& caller,
                                                 std::string_view id,
                                                 const ForkRequest& request) = 0;
+
+  // A sandbox as one archive (docs/export.md): with its memory where that is on disk, else with its
+  // files. kUnavailable when the sink ends it.
+  virtual Result<void> export_archive(const Caller& caller,
+                                      std::string_view id,
+                                      const ArchiveSink& sink) = 0;
+  // Receives such an archive, and answers the order for create() that continues it. kInvalid for
+  // what is none or is damaged; kRefused for a memory that no daemon with our export key has
+  // signed; kUnsupported for one that this machine cannot continue.
+  virtual Result<SandboxRequest> open_archive(const Caller& caller,
+                                              const FileClient::Source& source) = 0;
 
   // How a sandbox of the caller's ended, or a context of one that lives where `context` names one.
   // Nothing of what lives, was never there, is another tenant's, or is no longer remembered. For

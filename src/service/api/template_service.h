@@ -49,12 +49,6 @@ struct BuildState {
   SystemTime created{};
 };
 
-// Takes an archive. Each returns false to end it.
-struct ArchiveSink {
-  std::function<bool(std::uint64_t size)> begin;     // Once, before the first byte.
-  std::function<bool(std::string_view bytes)> take;  // Empty once a second while nothing comes.
-};
-
 class TemplateService {
  public:
   virtual ~TemplateService() = default;

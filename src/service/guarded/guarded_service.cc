@@ -284,6 +284,20 @@ Result<std::vector<SandboxInfo>> GuardedService::fork(const Caller& caller,
       });
 }
 
+Result<void> GuardedService::export_archive(const Caller& caller,
+                                            std::string_view sandbox,
+                                            const ArchiveSink& sink) {
+  return recorder_.act(caller, deed("sandbox.export", sandbox), guard_.tenant(caller, kRun),
+                       [&] { return inner_.export_archive(caller, sandbox, sink); });
+}
+
+// What policies demand of it they demand of the sandbox that is created from it.
+Result<SandboxRequest> GuardedService::open_archive(const Caller& caller,
+                                                    const FileClient::Source& source) {
+  return recorder_.act(caller, deed("sandbox.import"), guard_.work(caller),
+                       [&] { return inner_.open_archive(caller, source); });
+}
+
 // Contexts.
 
 Result<ContextInfo> GuardedService::create_context(const Caller& caller,

@@ -61,6 +61,11 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   Result<std::vector<SandboxInfo>> fork(const Caller& caller,
                                         std::string_view sandbox,
                                         const ForkRequest& request) override;
+  Result<void> export_archive(const Caller& caller,
+                              std::string_view sandbox,
+                              const ArchiveSink& sink) override;
+  Result<SandboxRequest> open_archive(const Caller& caller,
+                                      const FileClient::Source& source) override;
 
   // Contexts.
   Result<ContextInfo> create_context(const Caller& caller,

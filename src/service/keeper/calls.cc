@@ -19,6 +19,7 @@
 #include "service/keeper/codec.h"
 #include "service/keeper/delivery.h"
 #include "service/keeper/judge_call.h"
+#include "service/keeper/memory_export.h"
 #include "service/keeper/one_shot_call.h"
 #include "spec/json/verdict_json.h"
 
@@ -283,6 +284,29 @@ Result<json> remove_saved(const json& arguments, CallContext& context) {
   } else if (saved.error().code() != ErrorCode::kNotFound) {
     return saved.error();
   }
+  return json();
+}
+
+// "saved", its "tier", and the "order" that goes along as it is.
+Result<json> export_saved(const json& arguments, CallContext& context) {
+  const OwnPaths& paths = context.keeper.paths();
+  const std::string saved = GB_TRY(paths.resolve(text(arguments, "saved")));
+  const ExportKey key = GB_TRY(ExportKey::open(paths.directory()));
+  MemoryExport made =
+      GB_TRY(export_memory(key, saved, text(arguments, "tier"), object(arguments, "order").dump()));
+  context.passed = std::move(made.files);
+  return json{{"manifest", std::move(made.manifest)}, {"signature", std::move(made.signature)}};
+}
+
+Result<json> import_saved(const json& arguments, CallContext& context) {
+  const OwnPaths& paths = context.keeper.paths();
+  const std::string to = GB_TRY(paths.resolve_new(text(arguments, "to")));
+  if (context.handed.size() != 1) {
+    return Error(ErrorCode::kInvalid, "'import_saved' takes one file");
+  }
+  const ExportKey key = GB_TRY(ExportKey::open(paths.directory()));
+  GB_TRY(import_memory(key, text(arguments, "manifest"), text(arguments, "signature"),
+                       context.handed.front().get(), to));
   return json();
 }
 
@@ -655,6 +679,8 @@ constexpr std::array kCalls = {
     Call{"save", save, kLong},
     Call{"copy", copy, kLong},
     Call{"remove_saved", remove_saved, kLong},
+    Call{"export_saved", export_saved, kLong},
+    Call{"import_saved", import_saved, kLong},
     Call{"usage", usage, kShort},
     Call{"connections", connections, kShort},
     Call{"change_network", change_network, kLong},

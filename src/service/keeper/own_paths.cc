@@ -12,6 +12,7 @@
 
 #include "base/sys/beneath.h"
 #include "base/text.h"
+#include "service/keeper/export_key.h"
 #include "service/keeper/keeper.h"
 
 namespace glovebox::keeper {
@@ -71,6 +72,7 @@ Result<OwnPaths> OwnPaths::open(const std::string& directory) {
     GB_TRY(make_own(fd.get(), std::string(name)));
   }
   GB_TRY(make_own(fd.get(), "images"));
+  GB_TRY(make_own(fd.get(), std::string(ExportKey::kDirectory)));
   return OwnPaths(real.data(), std::move(fd));
 }
 

@@ -464,7 +464,17 @@ Result<SandboxInfo> LocalService::create_once(const Caller& caller,
                                               const std::string& claim) {
   const auto begun = now();
   GB_TRY(check_network(request.network, request.network_optional));
-  Base base = GB_TRY(base_of(caller, request.template_name));
+  auto found = base_of(caller, request.template_name);
+  if (!found) {
+    return request.archive ? std::move(found).error().with_hint(
+                                 "the archived sandbox was created from it: transfer it with "
+                                 "'glovebox template export'")
+                           : std::move(found).error();
+  }
+  Base base = std::move(found).value();
+  if (request.archive) {
+    GB_TRY(continue_archive(*request.archive, request.template_name, base));
+  }
   SandboxInfo made = GB_TRY(create_from(caller, request, claim, std::move(base)));
   const auto took = now() - begun;
   const std::scoped_lock lock(mutex_);

@@ -111,6 +111,11 @@ class LocalService final : public SandboxService {
   Result<std::vector<SandboxInfo>> fork(const Caller& caller,
                                         std::string_view id,
                                         const ForkRequest& request) override;
+  Result<void> export_archive(const Caller& caller,
+                              std::string_view id,
+                              const ArchiveSink& sink) override;
+  Result<SandboxRequest> open_archive(const Caller& caller,
+                                      const FileClient::Source& source) override;
 
   Result<ContextInfo> create_context(const Caller& caller,
                                      std::string_view sandbox,
@@ -328,6 +333,14 @@ class LocalService final : public SandboxService {
   Result<Base> base_of(const Caller& caller, const std::string& template_name);
   // What a sandbox is made of, without files: its own are in their place.
   Result<Base> base_of(const Caller& caller, const SandboxInfo& info);
+  [[nodiscard]] Result<void> make_snapshots_directory() const;
+  // A name there that is nobody's: what the next daemon finds under it is removed.
+  [[nodiscard]] std::string own_file() const;
+  static std::string digest_of(const Base& base);
+  // Puts what an archive holds in the place of what the template begins with.
+  static Result<void> continue_archive(const OpenedArchive& archive,
+                                       std::string_view template_name,
+                                       Base& base);
   // As SandboxInfo::base.
   static std::string describe(std::string_view template_name, const Base& base);
   [[nodiscard]] std::uint64_t most_packed(const Caller& caller, const SandboxInfo& info);

@@ -122,13 +122,19 @@ Result<void> LocalService::check_settled(const SandboxInfo& info) {
   return {};
 }
 
+Result<void> LocalService::make_snapshots_directory() const {
+  return ::mkdir((directory_ + kSnapshots).c_str(), 0700) == 0 || errno == EEXIST
+             ? Result<void>()
+             : own_disk_error("create the directory for snapshots");
+}
+
+std::string LocalService::own_file() const { return directory_ + kSnapshots + "/" + random_name(); }
+
 Result<QuotaLease> LocalService::keep_workspace(const Caller& caller,
                                                 const SandboxInfo& info,
                                                 const std::string& path) {
   GB_TRY(check_settled(info));
-  if (::mkdir((directory_ + kSnapshots).c_str(), 0700) != 0 && errno != EEXIST) {
-    return own_disk_error("create the directory for snapshots");
-  }
+  GB_TRY(make_snapshots_directory());
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
   if (info.storage == Storage::kMemory) {
     return pack_workspace(caller, info, path, std::move(budget));
@@ -277,7 +283,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(const Caller& caller,
     base.image_in_use = true;
     return make_copies(caller, info, fork, base);
   }
-  const std::string archive = directory_ + kSnapshots + "/" + random_name();
+  const std::string archive = own_file();
   const QuotaLease counted = GB_TRY(keep_workspace(caller, info, archive));
   (info.storage == Storage::kDisk ? base.image : base.archive) = archive;
   auto copies = make_copies(caller, info, fork, base);

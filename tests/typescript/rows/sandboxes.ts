@@ -127,6 +127,13 @@ export const sandboxes: readonly Row[] = [
       for (const fork of forks) await fork.kill();
     }
   }],
+  ["an exported sandbox is imported with its files", async ({ client, fresh }) => {
+    const sandbox = await fresh();
+    await sandbox.files.write("a.txt", "kept");
+    await using imported = await Sandbox.import(await sandbox.export(), { client });
+    assert.notEqual(imported.id, sandbox.id);
+    assert.equal(await imported.files.read("a.txt"), "kept");
+  }],
   ["a killed sandbox is gone, and the error says why", async ({ fresh }) => {
     const sandbox = await fresh();
     await sandbox.kill();

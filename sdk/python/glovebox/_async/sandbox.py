@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -23,10 +25,10 @@ from .._generated.responses import Connections, DryRun, SandboxInfo, SandboxUsag
 from .._model import Duration
 from .._request import Callback, limits_of
 from ..errors import Gone, NotFound, ProtocolError
-from ..events import Event
+from ..events import Event, decode
 from .commands import AsyncCommands
 from .context import AsyncContext, AsyncContexts
-from .files import AsyncFiles
+from .files import AsyncFiles, body_of
 from .follow import deliver
 from .ports import AsyncPorts
 
@@ -143,6 +145,31 @@ class AsyncSandbox:
             raise
         return sandbox
 
+    @classmethod
+    async def import_archive(
+        cls,
+        local: "Union[str, os.PathLike[str]]",
+        *,
+        client: "Optional[AsyncClient]" = None,
+        url: Union[None, str, Engine] = None,
+        api_key: Optional[str] = None,
+    ) -> "AsyncSandbox":
+        """Creates a sandbox from an archive that ``export`` has written."""
+        used = client if client is not None else _new_client(url, api_key)
+        try:
+            with Path(local).open("rb") as file:
+                response = await used.send(
+                    routes.IMPORT_SANDBOX,
+                    content=body_of(file),
+                    headers={"Content-Type": "application/vnd.glovebox.sandbox"},
+                )
+                made = decode(await response.read())
+        except BaseException:
+            if client is None:
+                await used.aclose()
+            raise
+        return cls(used, str(made["id"]), owns_client=client is None)
+
     async def __aenter__(self) -> "AsyncSandbox":
         return self
 
@@ -229,6 +256,16 @@ class AsyncSandbox:
             body["timeout"] = timeout
         made = await self.client.ask(routes.FORK_SANDBOX, {"id": self.id}, body=body)
         return [AsyncSandbox(self.client, str(each["id"])) for each in made["sandboxes"]]
+
+    async def export(self, local: "Union[str, os.PathLike[str]]") -> None:
+        """Writes it to an archive: with its memory if it was paused to disk, else with its files
+        alone.
+        """
+        response = await self.client.send(routes.EXPORT_SANDBOX, {"id": self.id})
+        with Path(local).open("wb") as file:
+            async with response:
+                async for piece in response.aiter_bytes():
+                    file.write(piece)
 
     async def kill(self) -> bool:
         """Ends it and deletes everything in it. False if it had ended before."""

@@ -49,6 +49,12 @@ SNAPSHOT_SANDBOX = Route(
 FORK_SANDBOX = Route(
     "forkSandbox", "POST", "/v1/sandboxes/{id}/fork",
     max_body=65536, idempotency=False)
+EXPORT_SANDBOX = Route(
+    "exportSandbox", "GET", "/v1/sandboxes/{id}/export",
+    max_body=65536, idempotency=False)
+IMPORT_SANDBOX = Route(
+    "importSandbox", "POST", "/v1/sandboxes/import",
+    max_body=65536, idempotency=False)
 GET_USAGE = Route(
     "getUsage", "GET", "/v1/sandboxes/{id}/usage",
     max_body=65536, idempotency=False)
@@ -303,6 +309,8 @@ ROUTES = (
     RESUME_SANDBOX,
     SNAPSHOT_SANDBOX,
     FORK_SANDBOX,
+    EXPORT_SANDBOX,
+    IMPORT_SANDBOX,
     GET_USAGE,
     GET_CONNECTIONS,
     INSTALL_PACKAGES,

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -144,6 +146,31 @@ class Sandbox:
             raise
         return sandbox
 
+    @classmethod
+    def import_archive(
+        cls,
+        local: "Union[str, os.PathLike[str]]",
+        *,
+        client: "Optional[Client]" = None,
+        url: Union[None, str, Engine] = None,
+        api_key: Optional[str] = None,
+    ) -> "Sandbox":
+        """Creates a sandbox from an archive that ``export`` has written."""
+        used = client if client is not None else _new_client(url, api_key)
+        try:
+            with Path(local).open("rb") as file:
+                response = used.send(
+                    routes.IMPORT_SANDBOX,
+                    content=body_of(file),
+                    headers={"Content-Type": "application/vnd.glovebox.sandbox"},
+                )
+                made = decode(response.read())
+        except BaseException:
+            if client is None:
+                used.close()
+            raise
+        return cls(used, str(made["id"]), owns_client=client is None)
+
     def __enter__(self) -> "Sandbox":
         return self
 
@@ -230,6 +257,16 @@ class Sandbox:
             body["timeout"] = timeout
         made = self.client.ask(routes.FORK_SANDBOX, {"id": self.id}, body=body)
         return [Sandbox(self.client, str(each["id"])) for each in made["sandboxes"]]
+
+    def export(self, local: "Union[str, os.PathLike[str]]") -> None:
+        """Writes it to an archive: with its memory if it was paused to disk, else with its files
+        alone.
+        """
+        response = self.client.send(routes.EXPORT_SANDBOX, {"id": self.id})
+        with Path(local).open("wb") as file:
+            with response:
+                for piece in response.iter_bytes():
+                    file.write(piece)
 
     def kill(self) -> bool:
         """Ends it and deletes everything in it. False if it had ended before."""

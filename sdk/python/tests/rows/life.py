@@ -151,6 +151,17 @@ async def forks_have_the_same_files(world):
             await each.kill()
 
 
+async def an_exported_sandbox_is_imported_with_its_files(world):
+    archive = world.folder() / "sandbox.gbx"
+    async with await world.sandbox() as sandbox:
+        await sandbox.files.write("kept.txt", "kept")
+        await sandbox.export(archive)
+        imported = await world.Sandbox.import_archive(archive, client=sandbox.client)
+        holds(imported.id != sandbox.id)
+        same(await imported.files.read_text("kept.txt"), "kept")
+        await imported.kill()
+
+
 async def usage_is_measured(world):
     async with await world.sandbox() as sandbox:
         await sandbox.execute("1")

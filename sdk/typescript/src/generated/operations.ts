@@ -77,6 +77,10 @@ export interface Operations {
     body?: { count?: number | undefined; timeout?: models.Duration | undefined; memory?: boolean | undefined } | undefined;
     response: { schema: "glovebox.sandboxes/1"; sandboxes: models.Sandbox[] };
   };
+  /** Returns a sandbox as one archive: with its memory if it was paused to disk, else with the files of its workspace alone. The first line of the archive is JSON that says which. Scope run. */
+  exportSandbox: { path: { id: string }; query: {}; body?: undefined; response: unknown };
+  /** Creates a sandbox from an archive that this or another daemon exported. 403 for a memory that was exported with another export key, 501 for one that this machine cannot continue. Scope run. */
+  importSandbox: { path: {}; query: {}; body: Body; response: models.Sandbox };
   /** Returns a sandbox's current resource usage. Scope read. */
   getUsage: { path: { id: string }; query: {}; body?: undefined; response: models.Usage };
   /** Returns the connections of a sandbox with network rules. Scope read. */
@@ -573,6 +577,8 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   resumeSandbox: { method: "POST", path: "/v1/sandboxes/{id}/resume" },
   snapshotSandbox: { method: "POST", path: "/v1/sandboxes/{id}/snapshot" },
   forkSandbox: { method: "POST", path: "/v1/sandboxes/{id}/fork" },
+  exportSandbox: { method: "GET", path: "/v1/sandboxes/{id}/export" },
+  importSandbox: { method: "POST", path: "/v1/sandboxes/import" },
   getUsage: { method: "GET", path: "/v1/sandboxes/{id}/usage" },
   getConnections: { method: "GET", path: "/v1/sandboxes/{id}/connections" },
   installPackages: { method: "POST", path: "/v1/sandboxes/{id}/packages" },

@@ -133,4 +133,6 @@ Result<Enclosure> GvisorTier::load(const SandboxSpec& spec, const std::string& d
   return build(spec, directory);
 }
 
+Result<std::string> GvisorTier::memory_format() { return version_of_runsc(GB_TRY(find_runsc())); }
+
 }  // namespace glovebox

@@ -19,6 +19,7 @@ class GvisorTier final : public Tier {
                     const std::string& directory,
                     Afterwards afterwards) override;
   Result<Enclosure> load(const SandboxSpec& spec, const std::string& directory) override;
+  Result<std::string> memory_format() override;
 };
 
 }  // namespace glovebox

@@ -211,26 +211,31 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
   return Runsc{.process = std::move(process), .complaints = std::move(complaints)};
 }
 
-Result<void> save_by_runsc(const RunscOrder& order, bool goes_on) {
+namespace {
+
+// Of a command of runsc that has ended: whether it succeeded, and the beginning of what it said.
+struct Said {
+  bool success = false;
+  std::string text;
+};
+
+enum class Listen { kToAnswer, kToComplaints };
+
+Result<Said> ask_runsc(const std::string& program, std::vector<std::string> words, Listen listen) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     return Error::from_errno("pipe");
   }
-  const UniqueFd complaints(ends[0]);
+  const UniqueFd said(ends[0]);
   UniqueFd write_end(ends[1]);
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  std::vector<std::string> words = options_of(order);
-  // Pages go to the disk as they are: it is quicker than to make them smaller.
-  words.insert(words.end(), {"checkpoint", "--compression=none", "--image-path=" + order.image});
-  if (goes_on) {
-    words.emplace_back("--leave-running");
-  }
-  words.push_back(order.id);
+  const bool answers = listen == Listen::kToAnswer;
   const pid_t pid = GB_TRY(
-      sys::start_process({.program = order.program,
+      sys::start_process({.program = program,
                           .words = std::move(words),
                           .environment = std::vector<std::string>{"PATH=" + std::string(kRootPath)},
-                          .descriptors = {null.get(), null.get(), write_end.get()},
+                          .descriptors = {null.get(), answers ? write_end.get() : null.get(),
+                                          answers ? null.get() : write_end.get()},
                           .group = sys::NewProcess::Group::kItsOwnSession,
                           .all_signals_default = true}));
   write_end.reset();
@@ -239,12 +244,38 @@ Result<void> save_by_runsc(const RunscOrder& order, bool goes_on) {
   if (::poll(&ended, 1, kSavePatience) == 0) {
     (void)::kill(pid, SIGKILL);
   }
-  if (sys::wait_for_end(pid) == 0) {
+  const bool success = sys::wait_for_end(pid) == 0;
+  std::array<char, 4096> bytes;
+  const ssize_t got = ::read(said.get(), bytes.data(), bytes.size());
+  return Said{.success = success,
+              .text = {bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0}};
+}
+
+}  // namespace
+
+Result<std::string> version_of_runsc(const std::string& program) {
+  const Said said = GB_TRY(ask_runsc(program, {"runsc", "--version"}, Listen::kToAnswer));
+  std::string line = said.text.substr(0, said.text.find('\n'));
+  if (!said.success || line.empty()) {
+    return Error(ErrorCode::kUnavailable, "'" + program + " --version' failed",
+                 "reinstall runsc, or set GLOVEBOX_RUNSC to the path of a working one");
+  }
+  return line;
+}
+
+Result<void> save_by_runsc(const RunscOrder& order, bool goes_on) {
+  std::vector<std::string> words = options_of(order);
+  // Pages go to the disk as they are: it is quicker than to make them smaller.
+  words.insert(words.end(), {"checkpoint", "--compression=none", "--image-path=" + order.image});
+  if (goes_on) {
+    words.emplace_back("--leave-running");
+  }
+  words.push_back(order.id);
+  const Said end = GB_TRY(ask_runsc(order.program, std::move(words), Listen::kToComplaints));
+  if (end.success) {
     return {};
   }
-  std::array<char, 4096> bytes;
-  const ssize_t got = ::read(complaints.get(), bytes.data(), bytes.size());
-  std::string_view said(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  std::string_view said = end.text;
   said = said.substr(0, said.find_last_not_of('\n') + 1);
   return Error(ErrorCode::kUnavailable,
                "save the memory of the sandbox: " + printable(said.substr(said.rfind('\n') + 1)));

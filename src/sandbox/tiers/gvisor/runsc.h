@@ -15,6 +15,9 @@ namespace glovebox {
 // install it, where there is none. Found once in a process.
 Result<std::string> find_runsc();
 
+// The first line of what `program` says of its version, such as "runsc version 0.0~20240729.0".
+Result<std::string> version_of_runsc(const std::string& program);
+
 struct RunscOrder {
   std::string program;
   std::string id;      // Of the container.
