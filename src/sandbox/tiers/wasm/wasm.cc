@@ -33,9 +33,10 @@ struct Interpreter {
   std::string_view language;
   const char* file;  // In our directory.
 };
-constexpr std::array<Interpreter, 3> kInterpreters = {{{"python3", "Python", kPython},
+constexpr std::array<Interpreter, 4> kInterpreters = {{{"python3", "Python", kPython},
                                                        {"python", "Python", kPython},
-                                                       {"qjs", "JavaScript", "/qjs.cwasm"}}};
+                                                       {"qjs", "JavaScript", "/qjs.cwasm"},
+                                                       {"sqlite3", "SQL", "/sqlite3.cwasm"}}};
 
 // Deterministic runs end by the work that they have done. This much for a second of the time limit
 // takes a tenth of that second on a machine of today, so that the time itself ends none of them
@@ -83,7 +84,7 @@ class ModuleRunner final : public Runner {
     if (!is_module && interpreter == kInterpreters.end()) {
       return Error(ErrorCode::kUnsupported,
                    "the wasm tier has no '" + printable(program) +
-                       "': it runs WebAssembly modules, Python and JavaScript",
+                       "': it runs WebAssembly modules, Python, JavaScript and SQL",
                    "use the native tier");
     }
     if (!is_module && ::access((directory_ + interpreter->file).c_str(), R_OK) != 0) {
