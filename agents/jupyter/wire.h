@@ -73,7 +73,7 @@ class RequestMaker {
 // The parts to send, without routing ids.
 [[nodiscard]] std::vector<std::string> serialise(const Message& message, const Signer& signer);
 
-// Fails with kRefused on a wrong signature, and with kInvalid on what is no message.
+// Fails with kRefused on a wrong signature, and with kInvalid on what is not a message.
 Result<Message> parse_message(const std::vector<std::string_view>& parts, const Signer& signer);
 
 }  // namespace glovebox::jupyter

@@ -12,7 +12,7 @@
 namespace glovebox::analyser {
 
 // Adds what `code`, which is UTF-8, may do. It is read as CPython reads it, or as a cell of a
-// notebook where lines of it are meant for IPython. What is no program, or is too large or too
+// notebook where lines of it are meant for IPython. What is not a program, or is too large or too
 // entangled to follow, is a fact "unparsed". Names are followed through imports, assignments and
 // constant expressions wherever they stand; what only a running program knows is a fact "pattern".
 // `inside` is for code that stands inside of another text.

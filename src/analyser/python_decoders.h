@@ -8,7 +8,7 @@
 
 namespace glovebox::analyser {
 
-// base64.b64decode(), which skips what is no digit. Nothing where Python raises an error.
+// base64.b64decode(), which skips what is not a digit. Nothing where Python raises an error.
 std::optional<std::string> from_base64(std::string_view text, bool for_urls);
 std::optional<std::string> from_base32(std::string_view text);
 // base64.b85decode() and a85decode()

@@ -36,7 +36,7 @@ struct Token {
 
 struct Tokens {
   std::vector<Token> list{};  // Ends with kEnd.
-  // Why the text is no program, and where; empty: it may be one.
+  // Why the text is not a program, and where; empty: it may be one.
   std::string problem{};
   std::uint32_t problem_at = 0;
 };

@@ -42,7 +42,7 @@ std::optional<Value> integer(std::string_view digits, int base) {
   return digits.empty() ? std::nullopt : std::optional(value);
 }
 
-// The ASCII characters that are no letters and digits, by their names in Unicode.
+// The ASCII characters that are not letters and digits, by their names in Unicode.
 constexpr std::array kNamed = std::to_array<std::pair<std::string_view, char>>({
     {"AMPERSAND", '&'},
     {"APOSTROPHE", '\''},

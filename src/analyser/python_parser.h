@@ -19,7 +19,7 @@ struct PythonTree {
   const PythonNode* module = nullptr;  // Null: see `problem`.
   std::uint32_t nodes = 0;             // How many numbers of nodes there are.
   bool has_magic = false;              // It is a cell of a notebook.
-  std::string problem{};               // Why it is no program, and where.
+  std::string problem{};               // Why it is not a program, and where.
   std::uint32_t problem_at = 0;
 };
 

@@ -342,7 +342,7 @@ PythonNode* PythonParser::strings() {
   }
   if (formatted) {
     flush(Value::Kind::kText);
-    // Empty texts are no parts.
+    // Empty texts are not parts.
     Parts all(*this);
     for (PythonNode* const part : parts.list()) {
       if (part == nullptr || part->kind != Ast::kConstant || !part->value->text.empty()) {

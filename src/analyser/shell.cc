@@ -91,7 +91,7 @@ bool is_forever(std::string_view text, bool until) {
   return among(conditions, condition);
 }
 
-// Whether a text has a "&" that is no part of an operator.
+// Whether a text has a "&" that is not part of an operator.
 bool has_background(std::string_view text) {
   for (std::size_t at = text.find('&'); at != std::string_view::npos; at = text.find('&', at + 1)) {
     const char before = at == 0 ? '\0' : text[at - 1];

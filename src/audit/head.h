@@ -34,7 +34,7 @@ Result<std::string> head_line(const Head& head, const SigningKey& key);
 Result<Head> parse_head(std::string_view line, const PublicKey& key);
 
 // The newer one of the two; nothing where both places are empty. kInvalid where a place holds what
-// is no head and the other is no newer.
+// is not a head and the other is no newer.
 Result<std::optional<Head>> read_head(int directory, const PublicKey& key);
 
 // Writes one place of an open head file, and flushes it.

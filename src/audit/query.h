@@ -34,7 +34,8 @@ struct Page {
 [[nodiscard]] bool matches(const Query& query, const Entry& entry);
 
 // A page may be short, and even empty, and yet have a next one: the bytes that a page reads are
-// bounded too. What is no record is left out; verify() tells of that. Safe to use from any thread.
+// bounded too. What is not a record is left out; verify() tells of that. Safe to use from any
+// thread.
 Result<Page> read_page(int directory, const Query& query);
 
 // All records after `after`, in order, as lines; until the sink says no.

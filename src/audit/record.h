@@ -72,7 +72,7 @@ struct Link {
 // right, nor of what stands between the parts.
 Result<Link> parse_link(std::string_view line);
 
-// What a record says. kInvalid where the line is no record.
+// What a record says. kInvalid where the line is not a record.
 struct Record {
   std::uint64_t number = 0;
   std::string time{};

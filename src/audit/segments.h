@@ -17,7 +17,7 @@ namespace glovebox::audit {
 // "00000000000000000001.jsonl" for 1.
 [[nodiscard]] std::string segment_name(std::uint64_t first);
 
-// The numbers of the first records of all segments, in order. What is no segment is left out.
+// The numbers of the first records of all segments, in order. What is not a segment is left out.
 Result<std::vector<std::uint64_t>> list_segments(int directory);
 
 // Opens what must be a regular file, without following a link and without ever waiting.

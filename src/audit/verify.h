@@ -43,7 +43,7 @@ struct Report {
   std::uint64_t signed_through = 0;   // What the last checkpoint covers.
   std::uint64_t removed_through = 0;  // By retention.
   std::uint64_t clock_changes = 0;
-  std::uint64_t unfinished = 0;  // Bytes at the end that are no record yet, or never will be.
+  std::uint64_t unfinished = 0;  // Bytes at the end that are not a record yet, or never will be.
   std::string signer{};
 };
 

@@ -53,7 +53,7 @@ class Writer {
   }
 
   [[nodiscard]] Result<void> end(const std::string& path) const {
-    // A reader that has seen enough is no failure.
+    // A reader that has seen enough is not a failure.
     if (error_ == 0 || error_ == EPIPE) {
       return {};
     }

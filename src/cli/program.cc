@@ -137,7 +137,7 @@ Error plain(const CLI::ParseError& wrong, const std::string& help) {
   return {ErrorCode::kInvalid, text, help};
 }
 
-// The word is no command of those that `app` has; `path` is how one gets there.
+// The word is not a command of those that `app` has; `path` is how one gets there.
 Error unknown_command(const CLI::App& app, const std::string& path, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::App* const command : app.get_subcommands({})) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text that is no conversation, as cells for `glovebox repl`.
+// A text that is not a conversation, as cells for `glovebox repl`.
 #pragma once
 
 #include <functional>

@@ -33,7 +33,7 @@ constexpr std::size_t kMaxResultDepth = 100;
 
 Error malformed() { return {ErrorCode::kInvalid, "the agent sent a malformed message"}; }
 
-// Of a text that may be no JSON at all.
+// Of a text that may not be JSON at all.
 bool is_bounded(std::string_view payload, std::size_t max_depth = kMaxDepth) {
   std::size_t values = 0;
   std::size_t depth = 0;

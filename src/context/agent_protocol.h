@@ -65,7 +65,7 @@ std::string encode(const ExecuteRequest& request);
 // {"text":…}, or the end of input.
 std::string encode_input(const std::string* text);
 
-// What a call returns, whose number is the agent's. kInvalid when the result is no JSON, or more
+// What a call returns, whose number is the agent's. kInvalid when the result is not JSON, or more
 // than 100 levels deep.
 Result<std::string> encode(std::uint32_t call, const ToolAnswer& answer);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that we hold by a pidfd and that is no child of ours.
+// A process that we hold by a pidfd and that is not a child of ours.
 #pragma once
 
 #include <optional>

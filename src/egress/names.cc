@@ -68,7 +68,7 @@ std::optional<Question> read_question(std::span<const std::uint8_t> bytes) {
     }
     for (const std::uint8_t byte : bytes.subspan(at, length)) {
       const bool upper = byte >= 'A' && byte <= 'Z';
-      // A dot within a label is no host name, and must not look like two labels.
+      // A dot within a label is not a host name, and must not look like two labels.
       question.name += byte == '.' ? '\0' : static_cast<char>(upper ? byte - 'A' + 'a' : byte);
     }
     at += length;

@@ -32,8 +32,8 @@ class Names {
   [[nodiscard]] std::optional<std::string> name_of(const IpAddress& address) const;
 
   // What to return for a datagram of a guest's (RFC 1035): an address for a question of type A
-  // about a host name; an answer without records for other types; NXDOMAIN for what is no host
-  // name; FORMERR, NOTIMP or SERVFAIL. Nothing for what is no question.
+  // about a host name; an answer without records for other types; NXDOMAIN for what is not a host
+  // name; FORMERR, NOTIMP or SERVFAIL. Nothing for what is not a question.
   std::optional<std::vector<std::uint8_t>> answer(std::span<const std::uint8_t> question);
 
  private:

@@ -42,8 +42,8 @@ struct Exchange {
   bool reusable = false;  // The connection may carry another request.
 };
 
-// kInvalid for what is no request, before anything is sent; kExhausted for a response that is too
-// large; kUnavailable when the connection ends early or stays silent.
+// kInvalid for what is not a request, before anything is sent; kExhausted for a response that is
+// too large; kUnavailable when the connection ends early or stays silent.
 Result<Exchange> exchange(int connection, const CallRequest& request);
 
 }  // namespace glovebox::embed

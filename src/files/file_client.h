@@ -105,7 +105,7 @@ class FileClient {
   using Source = std::function<Result<std::size_t>(std::span<char>)>;
   Result<FileEntry> write(std::string_view path, const WriteOptions& options, const Source& source);
 
-  // A directory as an archive, without what is no file, directory or link.
+  // A directory as an archive, without what is not a file, directory or link.
   enum class ArchiveFormat { kTar, kTarGzip, kZip };
   Result<void> pack(std::string_view path, ArchiveFormat format, const Sink& sink);
   // Unpacks tar (plain or gzip) or zip below a directory, which is made.

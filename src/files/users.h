@@ -22,7 +22,7 @@ struct User {
 
 // Looks up NAME, NAME:GROUP, UID or UID:GID as a container's engine does: numbers need no entry,
 // and have group 0 without one. Lines that are malformed are passed over. kNotFound for a name that
-// has no entry, kInvalid for what is no name.
+// has no entry, kInvalid for what is not a name.
 Result<User> find_user(std::string_view wanted, std::string_view passwd, std::string_view group);
 
 }  // namespace glovebox::files

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a language file may say: the rules for single values, apart from TOML. Each answers what is
-// wrong, as the end of a sentence ("'x y' is no name"), or null.
+// wrong, as the end of a sentence ("'x y' is not a name"), or null.
 #pragma once
 
 #include <cstddef>

@@ -126,7 +126,7 @@ class Scan {
     const std::string_view before = text_.substr(0, at);
     const std::size_t line_start = before.rfind('\n') + 1;
     const std::string_view line = before.substr(line_start);
-    // The bytes that continue a UTF-8 sequence are no characters of their own.
+    // The bytes that continue a UTF-8 sequence are not characters of their own.
     const auto characters = std::count_if(line.begin(), line.end(), [](char c) {
       return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U;
     });

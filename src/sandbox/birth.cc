@@ -42,8 +42,9 @@ struct Descent {
   bool gives_ids = false;  // That are not ours (sandbox/guest_ids.h).
   int pidfd = -1;          // The child's.
   int second_pidfd = -1;   // The second helper's.
-  // Told by the kernel once each has been made, and before it runs. A helper that is killed while it
-  // makes one leaves the number of a pidfd that was never opened, and may be somebody else's by now.
+  // Told by the kernel once each has been made, and before it runs. A helper that is killed while
+  // it makes one leaves the number of a pidfd that was never opened, and may be somebody else's by
+  // now.
   pid_t child = 0;
   pid_t second = 0;
   long result = -ECANCELED;  // Zero, or the negative errno of what failed.

@@ -54,7 +54,7 @@ std::uint64_t read_kernel_memory() {
          procfs::number_after("/proc/net/sockstat", " mem ") * page;
 }
 
-// In bytes: what all processes of the host have in memory that is no copy of a file.
+// In bytes: what all processes of the host have in memory that is not a copy of a file.
 std::uint64_t read_process_memory() {
   return (procfs::number_after("/proc/meminfo", "\nAnonPages:") +
           procfs::number_after("/proc/meminfo", "\nShmem:") +

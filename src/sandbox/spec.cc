@@ -93,7 +93,7 @@ Environment base_environment() {
       {"LOGNAME", "guest"},
       {"SHELL", "/bin/bash"},
       {"TMPDIR", "/tmp"},
-      // Caches are no result: out of the workspace, whose changes are reported.
+      // Caches are not results, so they stay out of the workspace, whose changes are reported.
       {"XDG_CACHE_HOME", "/tmp/.cache"},
       {"LANG", "C.UTF-8"},
       // Without a network no attempt succeeds, and npm and pip would wait between them.

@@ -45,7 +45,7 @@ struct RootDisk {
 Result<void> check_targets(const std::vector<Attachment>& attachments, std::string_view home);
 
 // What a mount shows: the type of its source as stat(2) has it (S_IFDIR, …), or nothing for an
-// optional one that is not there. kInvalid for a target that is no absolute path without "..".
+// optional one that is not there. kInvalid for a target that is not an absolute path without "..".
 Result<std::optional<mode_t>> type_of(const Mount& mount);
 
 struct SandboxSpec {

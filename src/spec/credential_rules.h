@@ -20,7 +20,7 @@ namespace glovebox {
 //   api.example.com            HTTPS, port 443
 //   *.example.com:8443         HTTPS, the names below example.com, that port
 //   http://192.0.2.7:8080      without encryption, which must be asked for
-// A block of addresses is no target. https:// in front makes no difference.
+// A block of addresses is not a target. https:// in front makes no difference.
 struct CredentialTarget {
   NetworkRule place{};  // With a port.
   bool plain = false;   // HTTP without TLS.
@@ -79,8 +79,8 @@ bool is_placeholder(std::string_view text);
 // A name of an environment variable: letters, digits and '_', not starting with a digit.
 bool is_variable_name(std::string_view text);
 
-// kInvalid for a name that is no token (RFC 9110, 5.1), or that frames or routes a request, such as
-// Host or Content-Length.
+// kInvalid for a name that is not a token (RFC 9110, 5.1), or that frames or routes a request, such
+// as Host or Content-Length.
 Result<void> check_header_name(std::string_view name);
 
 // kInvalid for what no header can carry: control characters, a space at either end, more than

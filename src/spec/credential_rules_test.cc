@@ -61,7 +61,7 @@ TEST(HeaderRuleTest, ValuesAreFilledInByName) {
     EXPECT_FALSE(fill_in(wrong, secrets)) << wrong;
     EXPECT_FALSE(secrets_in(wrong)) << wrong;
   }
-  // A value is no template.
+  // A value is not a template.
   EXPECT_EQ(*fill_in("{A}", {{"A", "{B}"}}), "{B}");
 }
 

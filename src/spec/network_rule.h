@@ -27,7 +27,7 @@ struct NetworkRule {
   std::optional<std::uint16_t> port{};
 
   // kInvalid, with the text and a hint. Names are letters, digits, '-' and '_' in labels of at most
-  // 63 characters, and do not end in a number: other spellings of addresses are no names.
+  // 63 characters, and do not end in a number: other spellings of addresses are not names.
   // International names are written in their punycode form.
   static Result<NetworkRule> parse(std::string_view text);
   // The only spelling that parse() returns the same rule for and this one prints.

@@ -34,8 +34,8 @@ struct PlaceRules {
   friend bool operator==(const PlaceRules&, const PlaceRules&) = default;
 };
 
-// kInvalid for more than a policy file or a file system can hold, and for a place that is no path
-// of the above form.
+// kInvalid for more than a policy file or a file system can hold, and for a place that is not a
+// path of the above form.
 Result<void> validate(const PlaceRules& rules);
 
 }  // namespace glovebox

@@ -27,7 +27,7 @@ using SystemTime = std::chrono::system_clock::time_point;
 
 class Connection;
 
-// Bytes that are no text.
+// Bytes that are not text.
 struct Blob {
   std::string_view bytes;
 };

@@ -33,8 +33,8 @@ Result<void> check_ours(Connection& connection) {
                "use another data directory");
 }
 
-// A version cannot be bound to a PRAGMA, and a number is no literal: the schema's own table keeps
-// it, in the same transaction as the step.
+// A version cannot be bound to a PRAGMA, and a number is not a literal: the schema's own table
+// keeps it, in the same transaction as the step.
 Result<std::int64_t> version_of(Connection& connection) {
   const std::int64_t known =
       GB_TRY(number(connection, "SELECT count(*) FROM sqlite_schema WHERE name = 'schema_steps'"));

@@ -23,7 +23,7 @@ constexpr std::uint64_t kOpening = abi::kFsWriteFile | abi::kFsTruncate;
 // Of a file, the kernel takes only rights to its content.
 constexpr std::uint64_t kOfFiles = abi::kFsReadFile | kOpening;
 
-// What is no file of anybody's. Not "/dev" itself, below which "/dev/shm" is.
+// What is not a file of anybody's. Not "/dev" itself, below which "/dev/shm" is.
 constexpr std::array<std::string_view, 9> kDevices = {"proc",     "dev/null",   "dev/zero",
                                                       "dev/full", "dev/random", "dev/urandom",
                                                       "dev/tty",  "dev/ptmx",   "dev/pts"};

@@ -50,7 +50,7 @@ bool look(int directory, const char* name, struct statx& status) {
                   &status) == 0;
 }
 
-// Not where something is mounted: that is no part of it.
+// Not where something is mounted: that is not part of it.
 UniqueFd open_within(int top, const std::string& path) {
   const open_how how{
       .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -118,8 +118,8 @@ class RootChanges::Walk {
   // Directories that are older are left out if they are empty, as most in a root are.
   explicit Walk(std::int64_t since_ns) : since_ns_(since_ns) {}
 
-  // Calls `file(path, status)` for what is no directory, and `directory(path, descriptor)` for what
-  // is one, below `begin` of the place.
+  // Calls `file(path, status)` for what is not a directory, and `directory(path, descriptor)` for
+  // what is one, below `begin` of the place.
   template <typename File, typename Directory>
   void go(const Place& place, const std::string& begin, File file, Directory directory) {
     struct statx top {};

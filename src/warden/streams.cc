@@ -134,7 +134,7 @@ void RelayedStreams::owe() {
   }
 }
 
-// In both, a pipe is no socket, and closing it says the same.
+// In both, a pipe is not a socket, and closing it says the same.
 void end(Inlet& inlet) {
   (void)::shutdown(inlet.fd.get(), SHUT_WR);
   inlet.fd.reset();

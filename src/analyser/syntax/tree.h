@@ -54,7 +54,7 @@ inline constexpr std::uint32_t kMostDepth = 1'500;
 class Tree {
  public:
   // `code` is UTF-8 and outlives the tree. Fails with kInvalid when it is nested too deeply; a
-  // syntax error is no failure, see first_error(). Time is for others to bound.
+  // syntax error is not a failure, see first_error(). Time is for others to bound.
   static Result<Tree> parse(const TSLanguage* grammar, std::string_view code);
 
   [[nodiscard]] Node root() const { return {ts_tree_root_node(tree_.get()), code_}; }

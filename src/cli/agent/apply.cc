@@ -39,7 +39,7 @@ Result<std::string> read_all(int fd, const std::string& path) {
   }
 }
 
-// Whether anything has that name, in directories that are no links.
+// Whether anything has that name, in directories that are not links.
 Result<bool> is_there(int directory_fd, const std::string& path) {
   const auto place = place_below(directory_fd, path);
   struct stat status {};

@@ -32,7 +32,7 @@ Result<void> apply_changes(int directory_fd,
 
 // Commits them on top of checkout.commit() to a new branch, with the caller's git, which neither
 // touches working files nor runs hooks or filters. Returns the commit. kConflict where the branch
-// exists, kInvalid for what is no name of a branch.
+// exists, kInvalid for what is not a name of a branch.
 Result<std::string> commit_changes(const Checkout& checkout,
                                    const std::vector<Change>& changes,
                                    const std::string& branch,

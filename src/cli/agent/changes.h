@@ -52,7 +52,7 @@ struct FilesInside {
 };
 
 // Reads the tar archive of the checkout inside from a descriptor and compares it with what was
-// copied in. The repository's own directory is passed over. kInvalid for what is no archive,
+// copied in. The repository's own directory is passed over. kInvalid for what is not an archive,
 // kExhausted beyond the limits.
 Result<Changes> read_changes(int archive_fd,
                              const CheckoutFiles& before,

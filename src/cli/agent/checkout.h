@@ -31,7 +31,7 @@ struct CheckoutLimits {
 class Checkout {
  public:
   // Of a directory. In the top directory of a git repository, the files are those that git tracks
-  // and those that it would add; elsewhere all. kInvalid for what is no directory, kExhausted
+  // and those that it would add; elsewhere all. kInvalid for what is not a directory, kExhausted
   // beyond the limits.
   static Result<Checkout> open(const std::string& directory, const CheckoutLimits& limits);
 

@@ -31,7 +31,7 @@ struct AgentProfile {
   std::map<std::string, std::string> env{};
 };
 
-// kInvalid, naming the field, for what is no profile.
+// kInvalid, naming the field, for what is not a profile.
 Result<AgentProfile> parse_agent_profile(const std::string& name, std::string_view toml);
 
 // Those that are built in, by name.

@@ -43,7 +43,7 @@ class DaemonClient {
   // The answer of a request that succeeded; null when it has no body. What the daemon refused is
   // an Error with its own words.
   Result<Json> ask(std::string_view method, const std::string& path, const Json& body = Json());
-  // The body as it is, for what is no JSON. At most 256 MiB.
+  // The body as it is, for what is not JSON. At most 256 MiB.
   Result<std::string> text(const std::string& path);
   // A body in pieces; only of a request that succeeded.
   Result<std::unique_ptr<http::ClientAnswer>> stream(std::string_view method,
@@ -76,7 +76,7 @@ class EventLines {
 
   // Waits for what comes; kOther when `other` is readable before.
   [[nodiscard]] http::ClientAnswer::Ready await(int other);
-  // The next event; nothing at the end. kInvalid for what is no JSON object.
+  // The next event; nothing at the end. kInvalid for what is not a JSON object.
   Result<std::optional<Json>> next();
   // Without parsing: for who passes lines on.
   Result<std::optional<std::string>> next_line();

@@ -41,7 +41,7 @@ std::string place_in(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
   const std::size_t line_start = before.rfind('\n') + 1;
   const std::string_view line = before.substr(line_start);
-  // The bytes that continue a UTF-8 sequence are no characters of their own.
+  // The bytes that continue a UTF-8 sequence are not characters of their own.
   const auto characters = std::ranges::count_if(
       line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
   return "line " + std::to_string(1 + std::ranges::count(before, '\n')) + ", column " +

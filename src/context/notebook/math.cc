@@ -138,7 +138,7 @@ class Parser {
     return html;
   }
 
-  // Cells between "&", rows between "\\"; a lone cell is no table.
+  // Cells between "&", rows between "\\"; a lone cell is not a table.
   std::string table(std::string_view name, std::string_view alignment) {
     std::string rows;
     std::string cells;
@@ -478,7 +478,7 @@ class Parser {
     if (letters.empty() || !std::ranges::all_of(letters, [](char c) {
           return is_letter(c) || is_digit(c) || c == ' ';
         })) {
-      // \boldsymbol{\beta}: what is no letter is shown as it is.
+      // \boldsymbol{\beta}: what is not a letter is shown as it is.
       at_ = begin;
       return {"<mrow class=\"bold\">" + argument() + "</mrow>"};
     }

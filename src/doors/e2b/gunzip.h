@@ -18,7 +18,7 @@ class Gunzip {
   Gunzip& operator=(Gunzip&&) noexcept;
   ~Gunzip();
 
-  // The next plain bytes; 0 at the end. kInvalid when they are no gzip, or not the whole of one.
+  // The next plain bytes; 0 at the end. kInvalid when they are not gzip, or not the whole of one.
   Result<std::size_t> read(std::span<char> into);
 
  private:

@@ -18,7 +18,7 @@ class Multipart {
     std::optional<std::string> filename;  // As it was sent, with its directories.
   };
 
-  // The boundary in a Content-Type; nothing when it is no form with files, or malformed.
+  // The boundary in a Content-Type; nothing when it is not a form with files, or malformed.
   static std::optional<std::string> boundary_of(std::string_view content_type);
 
   Multipart(std::string_view boundary, FileClient::Source source);

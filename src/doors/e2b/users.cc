@@ -60,7 +60,7 @@ Result<User> find_account(SandboxService& service, const Visit& visit, std::stri
   FileClient client = GB_TRY(service.files(visit.caller, visit.info.id, FileAccess::kUse));
   const auto found = files::find_user(name, database(client, "/etc/passwd"), {});
   if (!found || found->name != name) {
-    return nobody(name);  // A number, or with a group, is no name of E2B's.
+    return nobody(name);  // A number, or with a group, is not a name of E2B's.
   }
   return User{.name = std::string(name), .home = found->home.empty() ? "/" : found->home};
 }

@@ -32,7 +32,7 @@ Result<User> find_user(SandboxService& service, const Visit& visit, std::string_
 RpcError refused_user(const Error& error);
 
 // The absolute path that a client means: "" and "~" are the home, relative paths start there.
-// kInvalid for other homes and for what can be no path.
+// kInvalid for other homes and for what cannot be a path.
 Result<std::string> resolve_path(std::string_view path, std::string_view home = kHome);
 
 }  // namespace glovebox::e2b

@@ -17,7 +17,7 @@ Malformed invalid(std::string message, Json id = {}) {
           .error = {.code = code::kInvalidRequest, .message = std::move(message)}};
 }
 
-// Null when the value is no id.
+// Null when the value is not an id.
 Json read_id(const Params& value) {
   if (value.is_string() && value.get_ref<const std::string&>().size() <= kMaxId) {
     return value.get_ref<const std::string&>();

@@ -47,7 +47,7 @@ struct Message {
   std::optional<Params> result{};
 };
 
-// What is no message, with the id to reply to where there is one.
+// What is not a message, with the id to reply to where there is one.
 struct Malformed {
   Json id{};
   RpcError error{};

@@ -29,7 +29,7 @@ class InputWriter {
   ~InputWriter() { over_ = true; }
 
  private:
-  // What a process does not want to read is no failure of the command.
+  // What a process does not want to read is not a failure of the command.
   void write(Call& call, std::uint32_t pid, std::string_view input) const {
     const std::string& sandbox = call.parameters[0];
     while (!input.empty() && !over_) {

@@ -52,7 +52,7 @@ TEST(FieldsTest, NestingIsBounded) {
   std::string deep = R"({"metadata": )";
   deep.append(100'000, '[');
   EXPECT_EQ(complaint(read_sandbox_request, deep), "read the body: the JSON is nested too deeply");
-  // Brackets within a text are no nesting.
+  // Brackets within a text do not nest.
   EXPECT_EQ(complaint(read_execute_request, R"({"code": ")" + std::string(100, '[') + "\"}"), "");
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 // Time for its users to take the new one.
 constexpr std::chrono::hours kUsualOverlap{1};
-// Numbers beyond are no quota, and would not fit the database's.
+// Larger numbers make no sense as a quota, and would not fit the database's.
 constexpr std::uint64_t kMostCount = 1'000'000'000;
 constexpr double kMostNumber = 1e9;
 

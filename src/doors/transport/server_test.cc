@@ -61,7 +61,7 @@ TEST(ServerTest, ConnectionsMayBePassedToIt) {
     (void)response.send(200, {}, request.over_unix_socket() ? "nobody else's" : "");
   });
   ASSERT_TRUE(server) << server.error().message();
-  // What is no connection, is dropped, and those after it come all the same.
+  // What is not a connection is dropped, and those after it are still accepted.
   const UniqueFd file(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto [packets, other] = pair_of(SOCK_DGRAM);
   for (const int none : {-1, file.get(), packets.get()}) {

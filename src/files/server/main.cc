@@ -4,8 +4,8 @@
 //
 // glovebox-files for USER [frames]: likewise; what it makes belongs to that user.
 //
-// glovebox-files as USER COMMAND [ARGUMENT]...: is no server, but runs a command as another user.
-// glovebox-files give USER DIRECTORY: is no server either, but gives a user a directory.
+// glovebox-files as USER COMMAND [ARGUMENT]...: is not a server, but runs a command as another
+// user. glovebox-files give USER DIRECTORY: is not a server either, but gives a user a directory.
 //
 // Descriptor 3 is a stream socket to the client; when that closes, this ends. The current directory
 // is the workspace.

@@ -11,8 +11,8 @@
 
 namespace glovebox::files {
 
-// Sends what is below a directory as kData frames. What is no file, directory or link is left out,
-// and so is what vanishes or may not be read.
+// Sends what is below a directory as kData frames. What is not a file, directory or link is left
+// out, and so is what vanishes or may not be read.
 Result<void> pack(std::string_view path, FileClient::ArchiveFormat format, Channel& channel);
 
 // Makes what an archive holds below a directory, which is made. Refuses, naming the entry, and

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Nothing for what is no object, or has a name twice in one object.
+// Nothing for what is not an object, or has a name twice in one object.
 std::optional<Json> parse_arguments(std::string_view text) {
   std::vector<std::set<std::string, std::less<>>> names;
   bool twice = false;

@@ -40,7 +40,7 @@ struct ToolRules {
   Action otherwise = Action::kAllow;
 };
 
-// Any text is safe to pass. Fails with kInvalid where it is no rule.
+// Any text is safe to pass. Fails with kInvalid where it is not a rule.
 Result<ToolRule> parse_tool_rule(std::string_view text, Action action);
 
 // What the text is as a number, if all of it is one.

@@ -17,7 +17,7 @@ class FileServer {
   FileServer(UniqueFd socket, UniqueFd root)
       : socket_(std::move(socket)), files_(std::move(root)) {}
 
-  // Waits for a question. False where the machine is gone, or asks what is no question.
+  // Waits for a question. False where the machine is gone, or asks what is not a question.
   bool answer_one();
 
   // Whether the machine has everything that it was answered.

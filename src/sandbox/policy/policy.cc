@@ -142,7 +142,7 @@ consteval Program make_no_new_code() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
-// A jump to what comes next is no machine code at all (arch/x86/net/bpf_jit_comp.c).
+// A jump to what comes next takes no machine code at all (arch/x86/net/bpf_jit_comp.c).
 consteval std::array<sock_filter, BPF_MAXINSNS> make_spacer() {
   std::array<sock_filter, BPF_MAXINSNS> code{};
   code.fill({BPF_JMP | BPF_JA, 0, 0, 0});

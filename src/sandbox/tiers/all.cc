@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kDefaultFloor = "native";
 constexpr std::string_view kStrongest = "auto";
 
-// `others` are names that are no tier's but would do as well, for the hint.
+// `others` are names that are not a tier's but would do as well, for the hint.
 Result<Tier*> find_tier(std::string_view name, std::string_view others = {}) {
   std::string known(others);
   for (Tier* const tier : all_tiers()) {

@@ -81,7 +81,7 @@ class Carrier {
   Carrier& operator=(const Carrier&) = default;
 };
 
-// What is started in place of each command in a tier whose guests are no programs of the machine.
+// What is started in place of each command in a tier whose guests are not programs of the machine.
 // Does not change; any number of threads may use it.
 class Runner {
  public:

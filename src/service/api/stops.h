@@ -19,7 +19,7 @@ class Stops {
 
   // Ends every sandbox and every execution of the scope, and lets nothing begin there until the
   // stop is lifted, also after a restart. Workspaces on disk stay as they are. Returns how many
-  // sandboxes it were. kNotFound for what is no tenant or no sandbox.
+  // sandboxes it were. kNotFound for what is neither a tenant nor a sandbox.
   virtual Result<std::size_t> emergency_stop(const Caller& caller, const StopScope& scope) = 0;
   // kNotFound where there is no stop of this very scope.
   virtual Result<void> lift_emergency_stop(const Caller& caller, const StopScope& scope) = 0;

@@ -43,7 +43,7 @@ class TenantService {
   // By name.
   virtual Result<std::vector<TenantStatus>> tenants(const Caller& caller) = 0;
   virtual Result<TenantStatus> tenant(const Caller& caller, std::string_view name) = 0;
-  // kConflict when there is one, kInvalid for what is no name.
+  // kConflict when there is one, kInvalid for what is not a name.
   virtual Result<TenantStatus> create_tenant(const Caller& caller,
                                              const std::string& name,
                                              const TenantQuotas& quotas) = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// .dockerignore: which files of a directory are no part of a build.
+// .dockerignore: which files of a directory are not part of a build.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ class ImageTemplates {
   // counts against the caller's quota like any template. Of several who want the same image, the
   // first one pulls it. `wanted` says, about once a second, whether anybody still waits.
   //
-  // kInvalid for what is no name of an image, and where the registry does not give it; kRefused
+  // kInvalid for what is not a name of an image, and where the registry does not give it; kRefused
   // where the operator lets nothing out; kUnavailable where nobody waits any longer.
   Result<std::string> find(const Caller& caller,
                            const std::string& image,

@@ -18,7 +18,7 @@ namespace glovebox {
 
 using nlohmann::json;
 
-// Of each what is no file that goes as a descriptor, and no rule that has to be checked.
+// The fields of each, without files, which travel as descriptors, and rules, which are checked.
 template <>
 inline constexpr auto keeper::kFields<RecipeStep> =
     std::tuple{Field{"kind", &RecipeStep::kind}, Field{"text", &RecipeStep::text},

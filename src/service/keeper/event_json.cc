@@ -9,7 +9,7 @@
 namespace glovebox::keeper {
 namespace {
 
-// Bytes; what is longer is no question to a person.
+// Bytes; what is longer is not a question to a person.
 constexpr std::size_t kMaxPrompt = 64UL * 1024;
 
 }  // namespace

@@ -18,7 +18,7 @@ class LocalPackages {
  public:
   // Offers nothing.
   LocalPackages() = default;
-  // Fails with kInvalid where one is no directory, or one that a guest could not read.
+  // Fails with kInvalid where one is not a directory, or one that a guest could not read.
   static Result<LocalPackages> open(const std::vector<std::string>& sources,
                                     const std::vector<PackageIndex>& indexes);
 

@@ -87,7 +87,7 @@ std::set<std::string> pieces_of(const TemplateRecord& record) {
   return keys;
 }
 
-// What was kept for later builds is no part of what a template is.
+// What was kept for later builds is not part of what a template is.
 std::string hash_of_parts(TemplateParts parts) {
   parts.cache.clear();
   return ContentHash().add(parts_json(parts).dump()).hex();

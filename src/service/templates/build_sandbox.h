@@ -39,7 +39,7 @@ class BuildSandbox {
   // For one task: it ends with the next command.
   Result<FileClient> files();
 
-  // An outcome that is not kOk is no error here, unless the build was canceled.
+  // An outcome that is not kOk is not an error here, unless the build was canceled.
   Result<RunOutcome> run(const Command& command);
 
   // As BuildEgress::end().

@@ -39,7 +39,7 @@ struct ContainerImage {
 // images `name` is one: as the archive has it, or for Docker's also NAME for NAME:latest, and a tag
 // alone where one image has it. Empty: the only one, where the versions for other processors do not
 // count. `wanted` is asked now and then; false ends it
-// with kUnavailable. kRootfs is no directory of this kind.
+// with kUnavailable. kRootfs is not a directory of this kind.
 Result<ContainerImage> read_container_image(int directory_fd,
                                             ImageFormat format,
                                             const std::string& name,

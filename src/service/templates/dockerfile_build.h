@@ -15,7 +15,7 @@
 
 namespace glovebox {
 
-// A Dockerfile of this name in the context is no file that instructions copy.
+// A Dockerfile of this name in the context is not a file that instructions copy.
 inline constexpr const char* kSentAside = ".glovebox-dockerfile";
 
 // What a template's name stands for, for the tenant that builds.

@@ -23,7 +23,7 @@ struct RegistryImage {
   std::optional<RegistryLogin> login{};  // With a password, if it is for this registry.
 };
 
-// kInvalid for what is no name of an image.
+// kInvalid for what is not a name of an image.
 Result<RegistryImage> parse_registry_image(std::string_view name);
 
 // The template that is this image and nothing more: a name that says which, and that no other image

@@ -19,7 +19,7 @@ struct JsonBounds {
   bool names_twice = false;  // Whether an object may have a name twice; the last one counts then.
 };
 
-// kInvalid, naming what is wrong: it is no JSON, is beyond the bounds, or an object has a name
+// kInvalid, naming what is wrong: it is not JSON, is beyond the bounds, or an object has a name
 // twice, which no two readers understand alike. Safe to use from any thread. Large texts wait for
 // their turn, so that all that are parsed at once stay below 64 MiB: kUnavailable after 5 s.
 Result<nlohmann::json> parse_json(std::string_view text, JsonBounds bounds = {});

@@ -21,7 +21,7 @@ std::string to_json(const NetworkRules& rules);
 Result<NetworkRules> parse_network_rules(std::string_view json);
 
 // What a record holds, also one that a former version wrote, which checked less. Never fails: an
-// allowance that is no rule is left out, and where anything else cannot be read, nothing is
+// allowance that is not a rule is left out, and where anything else cannot be read, nothing is
 // allowed.
 NetworkRules read_stored_network_rules(std::string_view json);
 

@@ -55,7 +55,7 @@ class Engine {
   bool maps_ids_ = false;
 };
 
-// What the engine says in an answer that is no success, with what was being attempted in front.
+// What the engine says in an answer that is not a success, with what was being attempted in front.
 Error refusal(std::string_view attempt, const Answer& answer);
 
 // The JSON object of an answer; kUnavailable where it is none.

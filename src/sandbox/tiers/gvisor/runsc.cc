@@ -187,7 +187,7 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
   alignas(16) std::array<std::byte, 16UL * 1024> stack;
   int pidfd = -1;
   abi::CloneArgs clone{};
-  // Our memory is the child's until its exec, for which we wait: it is no guest that could delay
+  // Our memory is the child's until its exec, for which we wait: it is not a guest that could delay
   // it. Without its own signal handlers from the first moment, one of ours would run in it.
   clone.flags = CLONE_PIDFD | CLONE_VM | CLONE_VFORK | abi::kCloneClearSighand;
   clone.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);

@@ -54,7 +54,7 @@ constexpr std::array<std::pair<const char*, std::uint32_t>, 24> kFreshDirectorie
      {"var/mail", 02775},
      {"var/spool", 0755}}};
 
-// On a sandbox's disk, beside the layers: what is no layer.
+// On a sandbox's disk, beside the layers: what is not a layer.
 constexpr const char* kDiskRoot = "run/layers/root";
 
 // By its name, so that on a disk it is found again; not with it, because that is part of a mount's
