@@ -42,6 +42,8 @@ class Victim:
         else:
             self.daemon.must(200, "PATCH", self.sandbox.path, {"timeout": "1h"})
             self.daemon.ask("POST", self.sandbox.path + "/resume")
+            for one in self.sandbox.must(200, "GET", "/dry-runs")["dry_runs"]:
+                self.daemon.ask("POST", f"{self.sandbox.path}/dry-runs/{one['id']}/discard")
         self.sandbox.write("secret", b"content")
         contexts = self.sandbox.must(200, "GET", "/contexts")["contexts"]
         for one in contexts:
