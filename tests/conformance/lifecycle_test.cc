@@ -85,10 +85,10 @@ TEST_P(Lifecycle, GoesOnWhileAQuestionIsNotAnswered) {
     sandbox().resume();
     sandbox().kill();
   });
-  ASSERT_EQ(paused.wait_for(20s), std::future_status::ready);
+  ASSERT_EQ(paused.wait_for(60s), std::future_status::ready);
   // Where resume() ends our stop too, an answer may come before the end.
-  EXPECT_EQ(asked.wait_for(20s), std::future_status::ready);
-  EXPECT_EQ(started.wait_for(20s), std::future_status::ready);
+  EXPECT_EQ(asked.wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(started.wait_for(60s), std::future_status::ready);
   EXPECT_FALSE(sandbox().alive());
 }
 

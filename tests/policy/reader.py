@@ -17,7 +17,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def run(*argv):
     subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                   check=True, timeout=20)
+                   check=True, timeout=60)
 
 
 def call(name, *arguments):

@@ -26,7 +26,7 @@ EXECVEAT, EMPTY_PATH = 322, 0x1000
 
 def run(*argv, **more):
     return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, env=ENVIRONMENT, timeout=20, **more).stdout.decode()
+                          stderr=subprocess.DEVNULL, env=ENVIRONMENT, timeout=60, **more).stdout.decode()
 
 
 def forked(act):

@@ -278,7 +278,7 @@ TEST_F(DoorTest, RequestIdsAreEchoedWhereTheyAreHarmless) {
   // A line is written after its answer, so the two may come in any order.
   std::unique_lock lock(mutex_);
   ASSERT_TRUE(
-      logged_.wait_for(lock, std::chrono::seconds(10), [this] { return log_.size() == 2; }));
+      logged_.wait_for(lock, std::chrono::seconds(60), [this] { return log_.size() == 2; }));
   Json line = Json::parse(log_[0], nullptr, false);
   if (line["request_id"] != "abc-1") {
     line = Json::parse(log_[1], nullptr, false);
@@ -298,7 +298,7 @@ TEST_F(DoorTest, ALineOfTheLogIsOneBoundedLineWithoutSecretsWhateverTheRequestSa
   (void)ask("GET", "/v1/sandboxes/sb1", {}, {{"X-API-KEY", "runner"}});
   std::unique_lock lock(mutex_);
   ASSERT_TRUE(
-      logged_.wait_for(lock, std::chrono::seconds(10), [this] { return log_.size() == 2; }));
+      logged_.wait_for(lock, std::chrono::seconds(60), [this] { return log_.size() == 2; }));
   for (const std::string& line : log_) {
     EXPECT_LT(line.size(), 8'192U);
     EXPECT_TRUE(std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; })) << line;
@@ -320,7 +320,7 @@ TEST_F(DoorTest, MetricsCountRoutesNotPaths) {
     // Counted, as logged, after its answer.
     std::unique_lock lock(mutex_);
     ASSERT_TRUE(
-        logged_.wait_for(lock, std::chrono::seconds(10), [this] { return log_.size() == 3; }));
+        logged_.wait_for(lock, std::chrono::seconds(60), [this] { return log_.size() == 3; }));
   }
   const std::string text = ask("GET", "/metrics").body;
   EXPECT_THAT(
@@ -383,7 +383,7 @@ TEST_F(DoorTest, AnUploadThatBreaksOffLeavesWhatWasThere) {
                              " HTTP/1.1\r\nHost: a\r\nX-API-KEY: runner\r\n"
                              "Content-Length: 100000\r\n\r\npart"));
   }
-  server_->drain(std::chrono::seconds(10));
+  server_->drain(std::chrono::seconds(60));
   std::ifstream file(service_.workspace + "/kept");
   std::string content;
   file >> content;
@@ -407,7 +407,7 @@ TEST_F(DoorTest, ChangesAreWatchedUntilTheClientGoes) {
     seen += more;
   }
   client.close();
-  server_->drain(std::chrono::seconds(10));
+  server_->drain(std::chrono::seconds(60));
   EXPECT_EQ(server_->connections(), 0);
 }
 

@@ -100,7 +100,7 @@ TEST_F(EventsTest, AClientThatGoesAwayStopsWhatRunsForIt) {
                              "\r\nContent-Length: 12\r\n\r\n{\"code\":\"x\"}"));
     began.get_future().wait();
     client.close();
-    EXPECT_EQ(told.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+    EXPECT_EQ(told.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
   }
 }
 

@@ -69,7 +69,7 @@ class HandlerPoolTest : public testing::Test {
     };
   }
   void await_running(int count) const {
-    const auto deadline = std::chrono::steady_clock::now() + 10s;
+    const auto deadline = std::chrono::steady_clock::now() + 60s;
     while (running_ != count && std::chrono::steady_clock::now() < deadline) {
       std::this_thread::yield();
     }
@@ -90,7 +90,7 @@ TEST_F(HandlerPoolTest, WhoHasManyTasksLeavesThreadsToOthers) {
   await_running(2);
   std::promise<void> served;
   ASSERT_TRUE(pool.submit("b", [&](auto) { served.set_value(); }));
-  EXPECT_EQ(served.get_future().wait_for(10s), std::future_status::ready);
+  EXPECT_EQ(served.get_future().wait_for(60s), std::future_status::ready);
   EXPECT_EQ(running_, 2);
   open();
 }
@@ -110,7 +110,7 @@ TEST_F(HandlerPoolTest, OwnersTakeTurns) {
     }));
   }
   open();
-  ASSERT_EQ(done.get_future().wait_for(10s), std::future_status::ready);
+  ASSERT_EQ(done.get_future().wait_for(60s), std::future_status::ready);
   EXPECT_EQ(order, "ababa");
 }
 

@@ -53,7 +53,7 @@ void widen(const TestClient& client) {
 }
 
 bool happens(const std::function<bool()>& condition) {
-  const auto deadline = Clock::now() + 20s;
+  const auto deadline = Clock::now() + 60s;
   while (Clock::now() < deadline) {
     if (condition()) {
       return true;
