@@ -61,7 +61,7 @@ class Executions {
   // What was on its way over this channel may never come.
   void handle_loss(Channel channel);
 
-  // Ends the running execution with an error, and the waiting ones as aborted. Answers whether
+  // Ends the running execution with an error, and the waiting ones as aborted. Returns whether
   // there was a running one.
   bool handle_death(const std::string& how);
 

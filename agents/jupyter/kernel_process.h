@@ -34,7 +34,7 @@ class KernelProcess {
   // Kills its process group.
   void kill() const;
 
-  // Reaps it without waiting; answers true once it is dead.
+  // Reaps it without waiting; returns true once it is dead.
   bool reap();
 
   // How it ended, for people: "ended with status 3". Requires: reap() has answered true.

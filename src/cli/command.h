@@ -38,7 +38,7 @@ void add_notebook(CLI::App& app, Action* action);
 void add_languages(CLI::App& app, Action* action);
 void add_doctor(CLI::App& app, Action* action);
 
-// Tells the person what went wrong and what to do, on standard error; answers the exit status.
+// Tells the person what went wrong and what to do, on standard error; returns the exit status.
 int report(const Error& error);
 // The exit status of a command, after its error was reported.
 inline int ended(const Result<int>& status) { return status ? *status : report(status.error()); }

@@ -47,7 +47,7 @@ inline constexpr std::array kDaemonCommands = {kServe,   kMcp,      kSandbox, kA
 // Their names, for the help and for those who misspell one.
 void list_daemon_commands(CLI::App& app);
 
-// Goes on as glovebox-daemon with the same words (execve(2)). Answers only when that failed.
+// Goes on as glovebox-daemon with the same words (execve(2)). Returns only when that failed.
 [[nodiscard]] Error become_daemon_program(char** argv);
 
 }  // namespace glovebox::cli

@@ -72,7 +72,7 @@ class ReplEngine {
 
   // As Context::checkpoint().
   Result<std::uint32_t> checkpoint(std::vector<std::string>* not_carried);
-  // To the newest one when none is named. Answers to which.
+  // To the newest one when none is named. Returns to which.
   Result<std::uint32_t> rollback(std::optional<std::uint32_t> checkpoint);
 
   // From now on undo() takes the last cell back, as long as the sandbox is small enough for a copy

@@ -164,7 +164,7 @@ class Context {
   // which is interrupted after `patience`, as with complete().
   Result<std::vector<agent::Variable>> variables(std::chrono::milliseconds patience);
 
-  // Leaves a copy of the interpreter's memory, and of the workspace, to go back to. Answers its id.
+  // Leaves a copy of the interpreter's memory, and of the workspace, to go back to. Returns its id.
   // What a process cannot take along is named in `not_carried`: its threads, and files that it has
   // open for writing. kUnsupported where the language's agent cannot be copied, and in sandboxes
   // that share their pids with the host.

@@ -77,7 +77,7 @@ class ContextPool {
   // As Sandbox's, for the realm of the zygote that new contexts come from.
   void end_hoarders();
 
-  // Waits until `count` are ready or `deadline` has passed; answers how many are.
+  // Waits until `count` are ready or `deadline` has passed; returns how many are.
   std::size_t await_ready(std::size_t count, std::chrono::steady_clock::time_point deadline);
 
  private:

@@ -20,7 +20,7 @@ namespace glovebox::files {
 inline constexpr std::chrono::seconds kPatience{30};
 inline constexpr std::chrono::minutes kLongest{10};
 
-// After a failure of the connection itself it is broken, and every further call answers
+// After a failure of the connection itself it is broken, and every further call returns
 // kUnavailable. One thread.
 class Connection {
  public:
@@ -53,7 +53,7 @@ class Connection {
   // was asked for.
   Result<UniqueFd> release();
 
-  // The other end has said what it must not, or is not to be waited for. Answers the same error.
+  // The other end has said what it must not, or is not to be waited for. Returns the same error.
   Error give_up(Error error);
 
  private:

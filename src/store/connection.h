@@ -100,7 +100,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   ~Connection();
 
-  // A statement that answers with rows. Parameters are numbered from ?1. Text must be UTF-8 without
+  // A statement that returns with rows. Parameters are numbered from ?1. Text must be UTF-8 without
   // a null byte (kInvalid): a length checked in the schema is then a length of all of it.
   template <typename... Parameters>
   Result<Statement> query(Sql sql, const Parameters&... parameters) {
@@ -110,7 +110,7 @@ class Connection {
     return statement;
   }
 
-  // A statement without rows. Answers how many rows it changed.
+  // A statement without rows. Returns how many rows it changed.
   // Broken rules of the schema: kConflict for what exists already, kNotFound for what a foreign key
   // names in vain, kInvalid for a value out of bounds. kUnavailable when the disk is full.
   template <typename... Parameters>

@@ -36,8 +36,8 @@ class Database {
   Database& operator=(const Database&) = delete;
   ~Database();  // Finishes the writes that were begun. Nobody else may use it any more.
 
-  // Runs `work(connection)`, which answers a Result<T>, in a transaction; answers the same once
-  // that is durable. Where it answers an error, it has left no trace. See Work for its rules.
+  // Runs `work(connection)`, which returns a Result<T>, in a transaction; returns the same once
+  // that is durable. Where it returns an error, it has left no trace. See Work for its rules.
   template <typename Function>
   auto write(Function work, Durability durability = Durability::kPower)
       -> std::invoke_result_t<Function&, Connection&> {
@@ -57,7 +57,7 @@ class Database {
   // For what nobody waits for, as Writer::leave().
   void leave_write(Work work, Durability durability);
 
-  // Runs `work(connection)`, which answers a Result<T> and cannot write. What it answers must not
+  // Runs `work(connection)`, which returns a Result<T> and cannot write. What it returns must not
   // refer to the connection, and it must not read again by way of the Database.
   template <typename Function>
   auto read(Function work) -> std::invoke_result_t<Function&, Connection&> {

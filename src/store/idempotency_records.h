@@ -73,7 +73,7 @@ class IdempotencyRecords {
   // The claims whose answers are in files.
   Result<std::vector<IdempotencyClaim>> answered_by_files();
 
-  // Forgets at most `most` that expired before `now`; answers how many.
+  // Forgets at most `most` that expired before `now`; returns how many.
   Result<std::uint64_t> forget_expired(SystemTime now, std::size_t most = 1'000);
 
  private:

@@ -60,7 +60,7 @@ class SandboxRecords {
   // kNotFound too when it is another tenant's.
   Result<SandboxRecord> find(std::string_view tenant, std::string_view id);
 
-  // Reads, edits and writes in one transaction; answers what it became. `edit` may refuse, and
+  // Reads, edits and writes in one transaction; returns what it became. `edit` may refuse, and
   // then nothing is changed. It runs under Work's rules. id, tenant and created stay as they are.
   using Edit = std::function<Result<void>(SandboxRecord&)>;
   Result<SandboxRecord> change(std::string_view tenant,
@@ -80,7 +80,7 @@ class SandboxRecords {
   // Of all tenants, oldest first: what a daemon that starts has to look for.
   Result<std::vector<SandboxRecord>> alive();
 
-  // Forgets the oldest of those that ended before `before`, at most `most`; answers how many.
+  // Forgets the oldest of those that ended before `before`, at most `most`; returns how many.
   Result<std::uint64_t> forget_ended(SystemTime before, std::size_t most = 1'000);
 
  private:

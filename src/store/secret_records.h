@@ -57,7 +57,7 @@ class SecretRecords {
   Result<std::vector<SecretRecord>> of_tenant(std::string_view tenant,
                                               std::string_view after,
                                               std::size_t limit);
-  // The next version, and other metadata where they are given. Answers what is there then.
+  // The next version, and other metadata where they are given. Returns what is there then.
   Result<SecretRecord> change(std::string_view tenant,
                               std::string_view name_or_id,
                               std::string_view value,

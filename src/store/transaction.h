@@ -18,7 +18,7 @@ class [[nodiscard]] Transaction {
   Transaction& operator=(const Transaction&) = delete;
   ~Transaction();  // Undoes all, unless committed.
 
-  // On the disk when it answers, as far as the connection's `synchronous` says so. After a failure
+  // On the disk when it returns, as far as the connection's `synchronous` says so. After a failure
   // nothing has happened.
   Result<void> commit();
 

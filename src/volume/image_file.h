@@ -54,7 +54,7 @@ std::string find_mkfs(std::string_view name);
 Result<void> copy_image(const std::string& from, const std::string& to);
 
 // Copies the bytes of `from` to the empty file `to`: as copy_image(), by descriptors, until
-// `deadline_ns` of the monotonic clock. Answers zero or an errno; makes system calls only.
+// `deadline_ns` of the monotonic clock. Returns zero or an errno; makes system calls only.
 int copy_contents(int from, int to, std::int64_t deadline_ns) noexcept;
 
 }  // namespace glovebox

@@ -76,7 +76,7 @@ class Warden {
   void handle(const Frame& frame);
   void start(std::uint32_t channel, std::string_view payload);
   void pack(std::uint32_t channel, std::string_view payload);
-  // Answers nothing when it could not be started, which has then been reported.
+  // Returns nothing when it could not be started, which has then been reported.
   Process* start_archiver(std::uint32_t channel, const std::vector<std::string>& argv);
   void set_deadline(Process& process, std::uint64_t milliseconds);
   void report_start_error(std::uint32_t channel, int error);

@@ -20,7 +20,7 @@ std::vector<int> library_files();
 // Makes this process, a fresh fork (forking.h), a process of the sandbox: its cgroups, namespaces,
 // identity, descriptors, limits and walls. It is undumpable until these stand. Of its descriptors
 // only 0 to 3 and `files` stay open, the latter as descriptions of their own, so that forks do not
-// move each other's offsets. Answers zero, or a negative errno and the name of the step that
+// move each other's offsets. Returns zero, or a negative errno and the name of the step that
 // failed; the process must end then.
 struct Entered {
   long result = 0;

@@ -31,7 +31,7 @@ struct NewProcess {
 // where there is no such program.
 Result<pid_t> start_process(const NewProcess& process);
 
-// Waits as long as it takes; answers the status, as waitpid(2) has it. Requires: a child of ours
+// Waits as long as it takes; returns the status, as waitpid(2) has it. Requires: a child of ours
 // that nobody has waited for.
 int wait_for_end(pid_t pid);
 

@@ -50,7 +50,7 @@ class Checkout {
   // The repository that it is only a part of; empty: none.
   [[nodiscard]] const std::string& repository_above() const { return repository_above_; }
 
-  // Writes the files to a tar archive, below name(). Answers what they were as they were written.
+  // Writes the files to a tar archive, below name(). Returns what they were as they were written.
   Result<CheckoutFiles> pack(int fd);
   // Writes the history of commit() as git bundles it.
   Result<void> bundle(int fd) const;

@@ -13,7 +13,7 @@ struct RunShowing {
   bool events = false;  // JSON lines as they come.
 };
 
-// Posts `request` and shows what comes. Answers the exit status as of `glovebox run`; 128+N when
+// Posts `request` and shows what comes. Returns the exit status as of `glovebox run`; 128+N when
 // signal N ended the waiting, and with it what runs.
 Result<int> follow_run(DaemonClient& daemon,
                        const std::string& path,

@@ -23,7 +23,7 @@ struct ProcessOrder {
 // The request of an order. kInvalid for words that JSON cannot carry.
 Result<Json> process_request(const ProcessOrder& order);
 
-// Runs it with our standard input, output and error; answers its exit status. `sandbox` is its
+// Runs it with our standard input, output and error; returns its exit status. `sandbox` is its
 // path. The first interrupt goes to the process, a second one kills it, a third one leaves it.
 Result<int> run_process(const DaemonOptionsText& daemon,
                         const std::string& sandbox,

@@ -30,7 +30,7 @@ struct BuildOrder {
   bool quiet = false;
 };
 
-// Answers the exit status; what was built is printed.
+// Returns the exit status; what was built is printed.
 Result<int> build_template(const BuildOrder& order);
 
 struct ExportOrder {
@@ -40,7 +40,7 @@ struct ExportOrder {
   bool quiet = false;
 };
 
-// Answers the exit status.
+// Returns the exit status.
 Result<int> export_template(const ExportOrder& order);
 
 }  // namespace glovebox::cli

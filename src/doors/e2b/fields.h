@@ -35,7 +35,7 @@ Result<std::optional<std::string>> text_member(const Json& object, std::string_v
 Result<std::optional<bool>> flag_member(const Json& object, std::string_view name);
 // Whole numbers, also in a string, as protobuf writes 64 bits.
 Result<std::optional<std::int64_t>> number_member(const Json& object, std::string_view name);
-// Answers an empty object when it is not there.
+// Returns an empty object when it is not there.
 Result<Json> object_member(const Json& object, std::string_view name);
 Result<std::vector<std::string>> texts_member(const Json& object, std::string_view name);
 Result<std::map<std::string, std::string>> text_map_member(const Json& object,

@@ -22,7 +22,7 @@ Result<std::vector<std::string>> names_in(int fd);
 Result<UniqueFd> enter(int directory_fd, const std::string& name);
 
 // Calls `visit` with each name below a directory, each directory before what is in it; `visit`
-// answers whether to enter it, which only directories can be. What vanishes meanwhile, or may not
+// returns whether to enter it, which only directories can be. What vanishes meanwhile, or may not
 // be read, is passed over. kExhausted beyond kMaxDepth.
 struct Visited {
   int directory_fd;

@@ -16,7 +16,7 @@ namespace glovebox::files {
 inline constexpr std::string_view kNewPrefix = ".glovebox-new-";           // Where nothing was.
 inline constexpr std::string_view kReplacedPrefix = ".glovebox-written-";  // Where a file was.
 
-// As FileClient::write(). Answers where the file lies.
+// As FileClient::write(). Returns where the file lies.
 Result<Place> write_file(const Order& order, Upload& upload);
 
 // A file in a directory that has no name, or had one only for a moment; opened for both.

@@ -3,7 +3,7 @@
 //
 // Both ways into a sandbox end here: the set-up of its first process (enter.cc), and a context that
 // was forked from a zygote. As there: system calls only, no allocation, no locks. Everything
-// answers zero or a negative errno.
+// returns zero or a negative errno.
 #pragma once
 
 #include <linux/filter.h>

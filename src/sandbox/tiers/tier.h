@@ -147,7 +147,7 @@ class Tier {
   // kUnsupported says what is missing here and what would supply it. Cheap after the first call.
   virtual Result<TierFeatures> probe() = 0;
 
-  // Builds the walls and starts the warden. Answers as soon as the process exists; that the walls
+  // Builds the walls and starts the warden. Returns as soon as the process exists; that the walls
   // stand is known when the warden's reports have come over `control`.
   virtual Result<Enclosure> enclose(const SandboxSpec& spec) = 0;
 

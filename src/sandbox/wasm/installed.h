@@ -20,7 +20,7 @@ inline constexpr int kCannotRun = 126;
 
 // A line on standard error.
 void say(std::string_view text);
-// The same of an error. Answers kCannotRun.
+// The same of an error. Returns kCannotRun.
 int complain(const Error& error);
 
 // The directory of this program, where the library and the interpreters are.

@@ -94,7 +94,7 @@ class Contexts {
   virtual Result<void> interrupt(const Caller& caller,
                                  std::string_view sandbox,
                                  std::string_view context) = 0;
-  // One after the other in a context; waits for its turn. Answers when the sink has had the
+  // One after the other in a context; waits for its turn. Returns when the sink has had the
   // verdict. kUnavailable when the sandbox died meanwhile: then the sink had none.
   virtual Result<void> execute(const Caller& caller,
                                std::string_view sandbox,

@@ -53,7 +53,7 @@ class TemplateService {
  public:
   virtual ~TemplateService() = default;
 
-  // Answers when the template is there; one of that name is replaced, and sandboxes made from it
+  // Returns when the template is there; one of that name is replaced, and sandboxes made from it
   // live on. kRefused without the scope that the recipe takes, and for network rules that the
   // operator does not allow; kConflict for names of ours;
   // kUnavailable when `sink` canceled it, and then nothing is left.

@@ -38,7 +38,7 @@ class PoolShelf {
 
   explicit PoolShelf(Tell tell) : tell_(std::move(tell)) {}
 
-  // The pool of that kind; makes it with what `describe` answers. One that could not start is tried
+  // The pool of that kind; makes it with what `describe` returns. One that could not start is tried
   // again after a while, which grows: the root of a template may have no interpreter. Until then
   // kUnavailable, at once.
   Result<std::shared_ptr<ContextPool>> get(const PoolKind& kind,

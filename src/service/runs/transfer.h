@@ -39,7 +39,7 @@ Result<void> write_archive(int fd,
 Result<UniqueFd> open_out_directory(const std::string& directory);
 
 // Copies the regular files that changed since Sandbox::mark() to `directory`, at most `max` bytes,
-// making it on demand. Answers their names below it. Links in `directory` are never followed.
+// making it on demand. Returns their names below it. Links in `directory` are never followed.
 Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
                                           const std::string& directory,
                                           Bytes max);

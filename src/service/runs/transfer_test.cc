@@ -105,7 +105,7 @@ class TransferTest : public ::testing::Test {
   [[nodiscard]] Sandbox& sandbox() { return *sandbox_; }
   [[nodiscard]] std::string path(const std::string& name) const { return host_ + "/" + name; }
 
-  // Writes a file of the host, and answers its path.
+  // Writes a file of the host, and returns its path.
   [[nodiscard]] std::string file(const std::string& name, const std::string& text) const {
     fs::create_directories(fs::path(path(name)).parent_path());
     std::ofstream(path(name)) << text;

@@ -62,7 +62,7 @@ class Tenants {
   // The same kRefused where the key of this id is no longer valid.
   Result<void> check_key(std::string_view id) const;
 
-  // At the first start: a key of the default tenant with every scope, in `path`. Answers whether
+  // At the first start: a key of the default tenant with every scope, in `path`. Returns whether
   // one was made; nothing happens where any key has ever been made.
   Result<bool> make_first_key(const std::string& path);
 

@@ -14,7 +14,7 @@ class TokenBucket {
   // Full at first. Requires: rate > 0, burst >= 1.
   TokenBucket(double rate, double burst, Time now);
 
-  // Takes a token and answers zero, or answers how long until there is one.
+  // Takes a token and returns zero, or returns how long until there is one.
   std::chrono::nanoseconds take(Time now);
 
   // Keeps what is in it, as far as it fits.
