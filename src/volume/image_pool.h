@@ -7,11 +7,11 @@
 // large it is, and no space but for what changes later. Guests never see that btrfs: they get the
 // ext4 in the image, whose size and inodes are a hard limit.
 //
-// Whoever has only the data directory sees an image there by its path all the same: a file that
-// takes no space stands for it, and its size says how many bytes the image took when it was made.
+// In the data directory, each image still has a file at its path. For an image in the pool, that
+// file takes no space, and its size is the number of bytes that the image took when it was made.
 //
-// Elsewhere the images are those files themselves. Images of the time before a pool stay what they
-// are, and their copies go into the pool.
+// Without a pool, those files are the images. Images from before the pool was made stay files, and
+// their copies go into the pool.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ namespace glovebox {
 // Whether the file stands for an image in the pool.
 bool is_pooled(const std::string& image);
 
-// How many bytes an image takes, or took when its copy was made; what it shares with others counts
-// as its own. Zero where there is none.
+// The bytes that an image takes, or took when it was copied, including those that it shares with
+// others. Zero if there is no image.
 std::uint64_t image_use(const std::string& image);
 
 // Whether this machine can have a pool. kUnsupported says what is missing.
@@ -40,7 +40,7 @@ Result<void> pool_usable();
 // there is nothing to clean up after a crash. Must outlive the copies of its images.
 class ImagePool {
  public:
-  // One that fits the data directory: no pool where that can clone files by itself.
+  // Uses no pool if the file system of the data directory can clone files by itself.
   explicit ImagePool(std::string directory);
   ~ImagePool();
   ImagePool(const ImagePool&) = delete;
@@ -51,15 +51,15 @@ class ImagePool {
 
   Result<std::shared_ptr<MountedImage>> open(const std::string& image);
 
-  // A copy of what it is now, durably: `used` is the image where somebody may write to it, and
-  // nothing where nobody can. kConflict when `to` exists.
+  // Makes a durable copy of its present state. `used` is the mounted image if somebody may write to
+  // it, else null. kConflict when `to` exists.
   Result<void> copy(const std::string& image, const std::string& to, const MountedImage* used);
 
   // Whether copies of it share with it what does not change, and so are made in no time and take no
   // space. Requires: the image is there.
   Result<bool> shares_copies(const std::string& image);
 
-  // One that is in use goes when it no longer is. One that is not there is removed already.
+  // An image in use is removed when its last user is gone. Succeeds if there is no such image.
   Result<void> remove(const std::string& image);
 
  private:

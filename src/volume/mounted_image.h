@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MountedImage: a disk image whose file system is mounted, in no mount table of anybody's.
+// MountedImage: a disk image whose file system is mounted, but appears in no mount table.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@
 
 namespace glovebox {
 
-// Safe to use from several threads. When it goes, and the last mount of it, the image is given up.
+// Safe to use from several threads. The image is released when this object and its last mount are
+// gone.
 class MountedImage {
  public:
-  // kConflict when somebody else has it mounted, of this machine.
+  // kConflict when another process of this machine has it mounted.
   static Result<std::shared_ptr<MountedImage>> open(const std::string& image);
 
   MountedImage(const MountedImage&) = delete;
@@ -27,12 +28,12 @@ class MountedImage {
   enum class Access { kRead, kWrite, kWriteWithSetUserId };
   [[nodiscard]] Result<UniqueFd> mount(Access access) const;
 
-  // All that was written so far is on stable storage (syncfs(2)).
+  // Flushes everything written so far to stable storage (syncfs(2)).
   [[nodiscard]] Result<void> flush() const;
 
-  // The same, and what the journal holds of it is in its place, as far as the kernel can do that
-  // (Linux 5.14). A copy of the image's file as it is at any one moment afterwards has all of it,
-  // and of what is written meanwhile what a loss of power would have left.
+  // The same, and checkpoints the file system's journal if the kernel can (Linux 5.14). A copy of
+  // the image's file at any later moment contains all of it, and of later writes what a loss of
+  // power would have left.
   [[nodiscard]] Result<void> settle() const;
 
   // A copy of the image's file as it is now, in use. Costs nothing where the file system can

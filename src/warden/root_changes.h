@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // RootChanges: what a guest that is root has changed in its root, beside the workspace.
 //
-// Below an overlay the guest's files are apart from those that it was shown, in the upper layer;
-// what is no overlay is the guest's but for the configuration that the set-up has made. So what is
-// looked at is never more than what was written.
+// In an overlay, the upper layer has the guest's files and nothing else. Elsewhere all files are
+// the guest's, except for the configuration that the set-up made. So a search takes as long as what
+// was written is large, whatever the size of the root.
 #pragma once
 
 #include <cstdint>
@@ -40,18 +40,18 @@ class RootChanges {
   struct Place {
     UniqueFd top;
     UniqueFd lower;      // What an overlay shows there; none where there is no overlay.
-    std::string prefix;  // Where it is for the guest; empty for the top.
+    std::string prefix;  // Its path for the guest; empty for the root.
   };
-  // As a walk sees a file.
+  // What identifies the state of a file.
   struct Seen {
     std::uint64_t inode = 0;
-    std::int64_t changed_ns = 0;  // No guest can set it.
+    std::int64_t changed_ns = 0;  // The ctime, which no guest can set.
     friend bool operator==(const Seen&, const Seen&) = default;
   };
   class Walk;
   class Collection;
 
-  // Or those with the configuration alone.
+  // All of them, or only the one with the configuration.
   [[nodiscard]] std::vector<Place> places(bool all) const;
 
   // What is mounted does not change: no guest may mount.

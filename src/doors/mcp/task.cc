@@ -13,10 +13,10 @@ namespace glovebox::mcp {
 namespace {
 
 constexpr std::size_t kMostPrintedKept = 64UL * 1'024;
-// Of what is printed, as much as a line for people is made of.
+// How much of what was printed is searched for its last line.
 constexpr std::size_t kMostRead = 1'024;
 constexpr std::size_t kMostNote = 200;
-// How soon it is noticed that nobody waits any more.
+// How often a wait checks whether its request was canceled.
 constexpr std::chrono::milliseconds kNoticeEvery{100};
 
 std::string last_line(std::string_view printed) {

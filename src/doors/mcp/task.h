@@ -30,7 +30,7 @@ class Task {
   enum class Status { kWorking, kInputRequired, kCompleted, kFailed, kCanceled };
   // What the client is asked, as a request that it would get in a session.
   struct Question {
-    std::string id{};  // No other of the task ever has it.
+    std::string id{};  // Unique within the task, for ever.
     std::string method{};
     Json params{};
   };
@@ -57,18 +57,18 @@ class Task {
   }
   [[nodiscard]] const std::string& tenant() const { return caller_.tenant; }
   [[nodiscard]] std::chrono::system_clock::time_point created() const { return created_; }
-  // From its creation; then it may be forgotten.
+  // Counted from its creation; after that it may be dropped.
   [[nodiscard]] std::chrono::milliseconds time_to_live() const { return time_to_live_; }
   [[nodiscard]] bool expired() const { return Clock::now() - began_ > time_to_live_; }
 
   [[nodiscard]] State state() const;
   [[nodiscard]] bool is_over() const;
-  // Of what it keeps after its end.
+  // The size of what it keeps after its end.
   [[nodiscard]] std::size_t bytes() const;
   // The end of what it has printed, and the bytes of all of it.
   [[nodiscard]] std::string printed() const;
   [[nodiscard]] std::uint64_t printed_bytes() const;
-  // How often its status or its questions were others; at least once.
+  // How many times its status or its questions have changed, plus one.
   [[nodiscard]] std::uint64_t changes() const;
 
   // The request that began it gets no more notifications.
@@ -105,7 +105,7 @@ class Task {
   Conversation conversation_;
   const std::unique_ptr<Conversation::Entry> entry_;
   std::mutex attached_mutex_;
-  const Call* attached_;  // Null once the request that began it is answered.
+  const Call* attached_;  // Null after the response to the request that began it.
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   Status status_ = Status::kWorking;

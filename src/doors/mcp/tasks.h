@@ -24,15 +24,15 @@ inline constexpr std::string_view kTasksExtension = "io.modelcontextprotocol/tas
 // Safe to use from several threads.
 class Tasks {
  public:
-  // That are under way.
+  // Tasks under way.
   static constexpr std::size_t kMostAtWork = 256;
   static constexpr std::size_t kMostAtWorkOfTenant = 16;
-  // With those that are over, whose results are kept: the oldest go when there are more.
+  // Including finished ones, whose results are kept. Beyond that, the oldest are dropped.
   static constexpr std::size_t kMost = 4'096;
   static constexpr std::size_t kMostOfTenant = 256;
   static constexpr std::size_t kMostBytes = 256UL << 20;
   static constexpr std::size_t kMostBytesOfTenant = 64UL << 20;
-  // Longer than a call may take.
+  // More than the longest time that a call may take.
   static constexpr std::chrono::hours kTimeToLive{2};
 
   // Null when its tenant, or this machine, has too many under way.
@@ -46,8 +46,8 @@ class Tasks {
   void remove(const Task& task);
 
  private:
-  // Requires the mutex. Those that there is no time or room for any more; to be destroyed without
-  // it, since that may wait.
+  // Removes and returns tasks that have expired, and those beyond the bounds. Requires the mutex;
+  // to be destroyed after its release, because that may wait.
   std::vector<std::shared_ptr<Task>> sweep(std::string_view tenant);
 
   std::mutex mutex_;
@@ -66,7 +66,7 @@ bool takes_task(const Call& call);
 // Answers a call of a tool by a task, or by its result if it comes soon enough; `work` answers it
 // without one.
 Reply call_as_task(const Call& call, Tasks& tasks, const TaskUse& use, const Task::Work& work);
-// Of a call that cannot be answered because its client knows no tasks.
+// The error for a call that needs a task, from a client that does not support them.
 RpcError needs_tasks();
 
 // The task as the extension writes it, with what it asks or has led to.

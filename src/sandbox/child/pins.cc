@@ -31,8 +31,8 @@ long make_read_only(long mount) noexcept {
   return raw(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes);
 }
 
-// A mount of what covers a hidden place: of the kind that is there, which may be another one than
-// the policy means.
+// Opens a mount to cover a hidden place with: a directory or a file, as is there, whichever the
+// policy says.
 long open_cover(const Plan& plan, long place) noexcept {
   struct statx status {};
   if (const long r = raw(SYS_statx, place, "", AT_EMPTY_PATH, STATX_TYPE, &status); r < 0) {

@@ -14,10 +14,10 @@
 
 namespace glovebox {
 
-// Of one execution, for the thread that gets its events.
+// Belongs to one execution, and to the thread that gets its events.
 class CallGate {
  public:
-  // Where the code runs. All of it outlives the gate.
+  // Where the code runs. Must outlive the gate.
   struct Place {
     SandboxService& service;
     const Caller& caller;
@@ -34,7 +34,7 @@ class CallGate {
   CallGate(const CallGate&) = delete;
   CallGate& operator=(const CallGate&) = delete;
 
-  // As an EventSink. An event "tool_call" passes where the policies allow the call. Where they
+  // An EventSink. An event "tool_call" passes where the policies allow the call. Where they
   // refuse it, the code gets an error, and the sink an event "tool_refused" in its place. Where a
   // person is asked, this blocks until somebody has decided, the time is over, or nobody waits for
   // the call any more: what the code says meanwhile comes after it, so that the events of an

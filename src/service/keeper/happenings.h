@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Happenings: what the keeper alone has seen and the journal is to know, until a daemon asks.
+// Happenings: events that only the keeper has seen, kept for the audit journal until the daemon
+// fetches them.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +15,16 @@ namespace glovebox::keeper {
 // Safe to use from several threads.
 class Happenings {
  public:
-  // Beyond that, while no daemon asks, they are counted only.
+  // While no daemon fetches them, events beyond this number are only counted.
   static constexpr std::size_t kMost = 4'096;
 
   void note(Happening happening);
-  // Those since the last call, oldest first. What was only counted is the last: "audit.missed".
+  // The events since the last call, oldest first. If some were only counted, the last one says how
+  // many: "audit.missed".
   std::vector<Happening> take();
 
  private:
-  std::mutex mutex_;  // Of both.
+  std::mutex mutex_;  // Guards both.
   std::vector<Happening> noted_;
   std::uint64_t missed_ = 0;
 };
