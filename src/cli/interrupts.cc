@@ -14,6 +14,7 @@ Interrupts::Interrupts() {
     (void)::sigaddset(&set, number);
   }
   (void)::sigprocmask(SIG_BLOCK, &set, nullptr);
+  (void)::sigaddset(&set, SIGPIPE);
   fd_ = UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
@@ -35,6 +36,16 @@ int Interrupts::take() {
     number = number == 0 || number == SIGINT ? next : number;
   }
   return number;
+}
+
+// We ignore SIGPIPE (program.cc), because most writes that fail are to sandboxes, and signals that
+// are ignored do not wait, unless they are blocked.
+void Interrupts::note_reader_gone() {
+  sigset_t set;
+  (void)::sigemptyset(&set);
+  (void)::sigaddset(&set, SIGPIPE);
+  (void)::sigprocmask(SIG_BLOCK, &set, nullptr);
+  (void)::raise(SIGPIPE);
 }
 
 }  // namespace glovebox::cli

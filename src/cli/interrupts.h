@@ -23,6 +23,10 @@ class Interrupts {
   // SIGINT.
   int take();
 
+  // Nobody reads our output any more, which ends a program by SIGPIPE: from now on that signal
+  // waits. For the thread that polls.
+  static void note_reader_gone();
+
  private:
   UniqueFd fd_;
 };

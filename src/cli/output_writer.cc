@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <iostream>
 
 #include "cli/command.h"
 #include "cli/limit_options.h"
@@ -123,7 +124,7 @@ std::string ending(const Verdict& verdict) {
 
 }  // namespace
 
-void write_fully(int fd, std::string_view bytes) {
+bool write_fully(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(fd, bytes.data(), bytes.size());
     if (put >= 0) {
@@ -131,25 +132,29 @@ void write_fully(int fd, std::string_view bytes) {
     } else if (errno == EAGAIN) {
       pollfd ready{fd, POLLOUT, 0};
       (void)::poll(&ready, 1, -1);
+    } else if (errno == EPIPE) {
+      return false;
     } else if (errno != EINTR) {
-      return;
+      if (fd == STDOUT_FILENO) {
+        std::cout.setstate(std::ios_base::badbit);
+      }
+      return true;
     }
   }
+  return true;
 }
 
-void StreamPrinter::pass(std::string_view bytes) {
+bool StreamPrinter::pass(std::string_view bytes) {
   passed_ = passed_ || !bytes.empty();
   switch (controls_) {
     case Controls::kPass:
-      write_fully(fd_, bytes);
-      return;
+      return write_fully(fd_, bytes);
     case Controls::kColours:
-      write_fully(fd_, filter_.pass(bytes));
-      return;
+      return write_fully(fd_, filter_.pass(bytes));
     case Controls::kNone:
-      write_fully(fd_, stripper_.strip(bytes));
-      return;
+      return write_fully(fd_, stripper_.strip(bytes));
   }
+  return true;
 }
 
 void StreamPrinter::finish(const Captured& captured) {

@@ -24,7 +24,8 @@ class StreamPrinter {
  public:
   StreamPrinter(int fd, Controls controls) : fd_(fd), controls_(controls) {}
 
-  void pass(std::string_view bytes);
+  // False when nobody reads it any more.
+  bool pass(std::string_view bytes);
   // The end. Passes on what was captured of a stream that nothing came from before: a compiler's,
   // or our own message that the program did not start.
   void finish(const Captured& captured);
@@ -37,8 +38,10 @@ class StreamPrinter {
   ColourFilter filter_;
 };
 
-// Writes to a descriptor to the end, whatever it takes; gives up silently when the reader is gone.
-void write_fully(int fd, std::string_view bytes);
+// Writes to a descriptor to the end, however long that takes. Returns false when nobody reads it
+// any more. Any other failure to write standard output is remembered, as the state of std::cout,
+// and run_program() reports it.
+bool write_fully(int fd, std::string_view bytes);
 
 // The closing lines for a person: how it ended, use, files, walls. `detailed` names each wall, else
 // only those that are missing.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/program.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
@@ -242,6 +245,20 @@ int run(int argc, char** argv, const Commands& commands) {
   return action();
 }
 
+// What was printed and got lost must not look like success. A reader that has seen enough and is
+// gone is not an error.
+int status_with_output(int status) {
+  std::cout.flush();
+  (void)std::fflush(nullptr);
+  pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  const bool reads = ::poll(&output, 1, 0) != 1 || (output.revents & POLLERR) == 0;
+  const bool lost = !std::cout || std::ferror(stdout) != 0;
+  return !lost || !reads || status != 0
+             ? status
+             : report(Error(ErrorCode::kUnavailable, "cannot write to standard output",
+                            "check that the disk is not full"));
+}
+
 }  // namespace
 
 void run_program(int argc, char** argv, const Commands& commands) {
@@ -255,8 +272,7 @@ void run_program(int argc, char** argv, const Commands& commands) {
   } catch (const std::exception& unforeseen) {
     (void)std::fprintf(stderr, "glovebox: %s\n", unforeseen.what());
   }
-  (void)std::fflush(nullptr);
-  std::cout.flush();
+  status = status_with_output(status);
 #ifdef __SANITIZE_ADDRESS__
   __lsan_do_leak_check();  // It would come with the destructors.
 #endif

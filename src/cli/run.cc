@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -177,12 +178,20 @@ int run_for_json(const RunOptionsText& options, const OneShot& request) {
   return conclude(*result);
 }
 
+// The program ends as it would if it wrote to that reader itself.
+void end_with_reader(bool reads) {
+  if (!reads) {
+    Interrupts::note_reader_gone();
+  }
+}
+
 int run_for_events(const RunOptionsText& options, const OneShot& request) {
   // Connections are told from a thread of their own.
   std::mutex one_at_a_time;
-  const auto emit = [&one_at_a_time](const std::string& event) {
+  std::atomic<bool> reads = true;
+  const auto emit = [&](const std::string& event) {
     const std::lock_guard lock(one_at_a_time);
-    write_fully(STDOUT_FILENO, event + "\n");
+    reads = write_fully(STDOUT_FILENO, event + "\n") && reads;
   };
   StreamEvents out("stdout", request.limits.output, options.strip_ansi, emit);
   StreamEvents err("stderr", request.limits.output, options.strip_ansi, emit);
@@ -195,8 +204,12 @@ int run_for_events(const RunOptionsText& options, const OneShot& request) {
   observer.connection = [&](const ConnectionRecord& connection) {
     emit(connection_event(connection));
   };
-  observer.out = [&out](std::string_view bytes) { out.pass(bytes); };
-  observer.err = [&err](std::string_view bytes) { err.pass(bytes); };
+  const auto pass = [&reads](StreamEvents& stream, std::string_view bytes) {
+    stream.pass(bytes);
+    end_with_reader(reads);
+  };
+  observer.out = [&](std::string_view bytes) { pass(out, bytes); };
+  observer.err = [&](std::string_view bytes) { pass(err, bytes); };
   std::optional<HeldOutput> held;
   auto result = run_or_rehearse(options, request, observer, held);
   if (!result) {
@@ -223,11 +236,11 @@ int run_for_people(const RunOptionsText& options, const OneShot& request) {
   observer.phase = [&progress](std::string_view phase) { progress.show(phase); };
   observer.out = [&](std::string_view bytes) {
     progress.clear();
-    out.pass(bytes);
+    end_with_reader(out.pass(bytes));
   };
   observer.err = [&](std::string_view bytes) {
     progress.clear();
-    err.pass(bytes);
+    end_with_reader(err.pass(bytes));
   };
   std::optional<HeldOutput> held;
   auto result = run_or_rehearse(options, request, observer, held);

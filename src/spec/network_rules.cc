@@ -55,6 +55,9 @@ bool is_number(std::string_view label) {
 }
 
 Result<void> check_name(std::string_view name, std::string_view whole) {
+  if (std::ranges::any_of(name, [](char c) { return (c >= 0 && c <= ' ') || c == '\x7f'; })) {
+    return invalid(whole, "leave out spaces and control characters");
+  }
   if (!std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; })) {
     return invalid(whole, "write an international name in its punycode form (xn--…)");
   }

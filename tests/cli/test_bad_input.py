@@ -206,6 +206,14 @@ class Options(Mistake):
         for option in ("--tier", "--min-tier"):
             self.refused(self.shell(option, "bogus"), "bogus", "native", statuses=(2,))
 
+    def test_host_with_a_space_is_not_taken_for_an_international_name(self):
+        for host, hint in (("a b.example", "leave out spaces"), ("bücher.example", "punycode")):
+            with self.subTest(host=host):
+                answer = run("-l", "sh", "-e", "true", "--allow-net", host)
+                self.assert_status(answer, 2)
+                self.assertIn("hint: ", answer.message)
+                self.assertIn(hint, answer.message)
+
     def test_policy_unknown_names_those_that_are(self):
         self.refused(self.shell("--seccomp", "bogus"), "bogus", "strict", statuses=(2,))
 

@@ -27,6 +27,29 @@ class Output(Case):
         answer = run("-l", "bash", "-e", r"printf '\033]2;title\007\033[2Jtext'")
         self.assertEqual(answer.out, b"\x1b]2;title\x07\x1b[2Jtext")
 
+    def test_that_nobody_reads_any_more_ends_the_program(self):
+        for code, options in (("sh", []), ("python", []), ("sh", ["--events"])):
+            forever = {"sh": "trap '' TERM INT; while :; do echo x; done", "python": "while True: print('x')"}
+            with self.subTest(code=code, options=options):
+                with subprocess.Popen([GLOVEBOX, "run", "-q", "-l", code, "-e", forever[code], "--time", "10m",
+                                       *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+                    self.assertNotEqual(program.stdout.readline(), b"")
+                    program.stdout.close()
+                    try:
+                        self.assertEqual(program.wait(PATIENCE_S), -signal.SIGPIPE)
+                    finally:
+                        program.kill()
+
+    def test_that_is_lost_does_not_look_like_success(self):
+        for words in (["run", "-l", "sh", "-e", "echo x"], ["run", "-l", "sh", "-e", "echo x", "--json"],
+                      ["run", "-l", "sh", "-e", "echo x", "--events"], ["languages", "--no-versions"],
+                      ["doctor", "--json"], ["sandbox", "--help"], ["--version"]):
+            with self.subTest(words=words), open("/dev/full", "wb") as full:
+                done = subprocess.run([GLOVEBOX, *words], stdout=full, stderr=subprocess.PIPE,
+                                      timeout=PATIENCE_S, check=False)
+                self.assertEqual(done.returncode, 125, done.stderr)
+                self.assertIn(b"cannot write to standard output\n  hint: ", done.stderr)
+
     def test_at_a_terminal_has_colours_and_no_other_control_sequence(self):
         hostile = r"printf '\033]2;title\007\033[2J\033[31mred\033[0m\033]52;c;eA==\007\n'"
         shown = at_terminal("run", "-q", "-l", "bash", "-e", hostile)
