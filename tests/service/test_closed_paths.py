@@ -174,6 +174,31 @@ class InVolumes(unittest.TestCase):
         self.assertEqual(sandbox.read("data/open"), b"x")
         sandbox.must(403, "GET", "/files/data/key")
 
+    def test_nobody_else_writes_to_a_volume_in_which_places_are_closed(self):
+        """Who replaces a place takes away what other sandboxes have mounted there (unlink, rename)."""
+        beside = {"volumes": [{"name": "kept", "path": "/volumes/data"}]}
+        closed = {"volumes": [{"name": "kept", "path": "/workspace/data"}]}
+        self.daemon.must(201, "POST", "/v1/volumes", {"name": "kept"})
+        self.daemon.must(200, "PUT", "/v1/volumes/kept/files/key", b"no")
+        other = self.daemon.create(**beside)
+        refused = self.daemon.must(409, "POST", "/v1/sandboxes", closed)
+        self.assertIn("another sandbox can write", refused["message"])
+        self.daemon.must(204, "DELETE", other.path)
+        sandbox = self.daemon.create(**closed)
+        refused = self.daemon.must(409, "POST", "/v1/sandboxes", beside)
+        self.assertIn("policy of another sandbox", refused["message"])
+        self.daemon.must(409, "PUT", "/v1/volumes/kept/files/new", b"x")
+        beside["volumes"][0]["read_only"] = True
+        reader = self.daemon.create(**beside)
+        for program in ("cat /volumes/data/key", "mv /volumes/data/key /volumes/data/other"):
+            self.assertEqual(reader.must(200, "POST", "/commands", {"shell": program})["exit_code"],
+                             0 if program.startswith("cat") else 1)
+        program = "cat data/key; echo x > data/closed/y; test -e data/closed/y || echo kept"
+        sandbox.write("attempt.sh", program.encode())
+        done = sandbox.must(200, "POST", "/commands", {"argv": ["sh", "attempt.sh"]})
+        self.assertIn("data/key: Permission denied", done["stderr"])
+        self.assertEqual(done["stdout"], "kept\n")
+
 
 if __name__ == "__main__":
     unittest.main()

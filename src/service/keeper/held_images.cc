@@ -87,6 +87,16 @@ Result<RootState> state_of(const MountedImage& image) {
                                                                   : RootState::kNone;
 }
 
+// Whether a policy closes or hides places in what the sandbox has at `target`.
+bool has_pins_in(const std::string& target, const SandboxSpec& spec) {
+  const auto is_in = [&, top = target + "/"](const std::string& place) {
+    const std::string path = spec.home + "/" + place;
+    return path.starts_with(top) && path.size() > top.size();
+  };
+  return std::ranges::any_of(spec.rules.write.closed, is_in) ||
+         std::ranges::any_of(spec.rules.read.closed, is_in);
+}
+
 Limits server_limits() {
   Limits limits;
   limits.memory = 128_MiB;
@@ -136,6 +146,33 @@ Result<std::shared_ptr<MountedImage>> HeldImages::mounted(const std::string& ima
   return shared;
 }
 
+bool HeldImages::User::is_living() const {
+  const auto is_ending = ending.lock();
+  return is_ending != nullptr && !*is_ending;
+}
+
+Result<void> HeldImages::admit(const std::string& image, const User& user) {
+  const auto [first, last] = users_.equal_range(image);
+  for (auto other = first; other != last; ++other) {
+    if (!other->second.is_living()) {
+      continue;
+    }
+    if (user.has_pins && other->second.writes) {
+      return Error(
+          ErrorCode::kConflict,
+          "the policy closes or hides files in a volume to which another sandbox can write",
+          "end that sandbox, or give it the volume read-only");
+    }
+    if (user.writes && other->second.has_pins) {
+      return Error(ErrorCode::kConflict,
+                   "the policy of another sandbox closes or hides files in this volume",
+                   "mount the volume read-only, or end that sandbox");
+    }
+  }
+  users_.emplace(image, user);
+  return {};
+}
+
 Result<LentImages> HeldImages::lend(const std::vector<ImageOrder>& orders, SandboxSpec& spec) {
   LentImages lent;
   for (const ImageOrder& order : orders) {
@@ -146,6 +183,16 @@ Result<LentImages> HeldImages::lend(const std::vector<ImageOrder>& orders, Sandb
   GB_TRY(check_targets(spec.attachments, spec.home));
   GB_TRY(images_usable());
   for (std::size_t i = 0; i < orders.size(); ++i) {
+    const User user{.ending = lent.ending,
+                    .writes = !orders[i].read_only,
+                    .has_pins = has_pins_in(orders[i].target, spec)};
+    if (user.has_pins) {
+      end_server(orders[i].image);
+    }
+    {
+      const std::scoped_lock lock(mutex_);
+      GB_TRY(admit(orders[i].image, user));
+    }
     auto image = GB_TRY(mounted(orders[i].image));
     using enum MountedImage::Access;
     auto access = orders[i].read_only ? kRead : kWrite;
@@ -168,8 +215,6 @@ Result<LentImages> HeldImages::lend(const std::vector<ImageOrder>& orders, Sandb
     lent.mounts.push_back(GB_TRY(image->mount(access)));
     lent.images.push_back(std::move(image));
     spec.attachments[i].mount_fd = lent.mounts.back().get();
-    const std::scoped_lock lock(mutex_);
-    users_.emplace(orders[i].image, lent.ending);
   }
   if (root) {
     spec.root_disk->mount_fd = spec.attachments[*root].mount_fd;
@@ -205,10 +250,7 @@ bool HeldImages::in_use(const std::string& image) const {
 
 bool HeldImages::has_living_user(const std::string& image) const {
   const auto [first, last] = users_.equal_range(image);
-  return std::any_of(first, last, [](const auto& user) {
-    const auto ending = user.second.lock();
-    return ending != nullptr && !*ending;
-  });
+  return std::any_of(first, last, [](const auto& user) { return user.second.is_living(); });
 }
 
 Result<void> HeldImages::remove(const std::string& image) {
@@ -280,7 +322,7 @@ std::vector<std::shared_ptr<void>> HeldImages::take_idle() {
     }
   }
   std::erase_if(images_, [](const auto& known) { return known.second.expired(); });
-  std::erase_if(users_, [](const auto& user) { return user.second.expired(); });
+  std::erase_if(users_, [](const auto& user) { return user.second.ending.expired(); });
   return idle;
 }
 

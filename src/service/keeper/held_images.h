@@ -54,15 +54,17 @@ class HeldImages {
 
   // Adds them to what the sandbox is to be. For a root guest the one at its home holds what it
   // writes of its root as well, but for an image that began without. kInvalid where one holds a
-  // root, and the guest is none.
+  // root, and the guest is not root. kConflict where a policy closes or hides places in an image
+  // that another sandbox can write to: whoever replaces such a place takes away what is mounted
+  // there in every other sandbox.
   Result<LentImages> lend(const std::vector<ImageOrder>& orders, SandboxSpec& spec);
 
-  // That a sandbox with these lives: the next one goes on with the root that they hold.
+  // Notes that a sandbox with these lives, so that the next one continues with the root in them.
   static Result<void> note_root(const LentImages& lent);
 
-  // A copy as it is now, whether it is in use or not.
+  // Copies its present state, whether it is in use or not.
   Result<void> copy(const std::string& image, const std::string& to);
-  // The same of one that nobody has and nobody will.
+  // The same for an image that nobody uses or will use.
   Result<void> copy_idle(const std::string& image, const std::string& to) {
     return pool_.copy(image, to, nullptr);
   }
@@ -70,18 +72,17 @@ class HeldImages {
   // As ImagePool's.
   Result<bool> shares_copies(const std::string& image) { return pool_.shares_copies(image); }
 
-  // Removes the file. kConflict when a sandbox has it; one that is being ended is waited for, for
-  // some seconds.
+  // Removes the file. kConflict when a sandbox has it; waits some seconds for one that is ending.
   Result<void> remove(const std::string& image);
-  // The same, whoever has it: nobody else can have it any more.
+  // The same, even if somebody has it; nobody else can get it any more.
   Result<void> discard(const std::string& image) { return pool_.remove(image); }
 
   // A socket to a file server that sees the image as its workspace (files/open.h). It is in a
   // sandbox of its own, which is kept a while for the next.
   Result<UniqueFd> serve_files(const std::string& image);
 
-  // The file servers that were not asked for lately. They end with their last owner, which may take
-  // a while. To be called now and then; never waits.
+  // Takes out the file servers that were not used lately. They end with their last owner, which may
+  // take a while. To be called regularly; never waits.
   std::vector<std::shared_ptr<void>> take_idle();
 
  private:
@@ -93,7 +94,15 @@ class HeldImages {
     std::chrono::steady_clock::time_point used;
   };
 
-  // What users of an image share with us, who may be gone before them.
+  // A sandbox that has an image.
+  struct User {
+    std::weak_ptr<const std::atomic<bool>> ending;
+    bool writes = false;
+    bool has_pins = false;  // A policy closes or hides places in the image.
+    [[nodiscard]] bool is_living() const;
+  };
+
+  // Shared with the users of images, who may outlive us.
   struct Returns {
     std::mutex mutex;  // Held for a moment only.
     std::condition_variable returned;
@@ -105,6 +114,8 @@ class HeldImages {
   // Require the mutex.
   [[nodiscard]] bool in_use(const std::string& image) const;
   [[nodiscard]] bool has_living_user(const std::string& image) const;
+  Result<void> admit(const std::string& image, const User& user);
+  // These lock it.
   std::shared_ptr<MountedImage> known(const std::string& image);
   Result<std::shared_ptr<MountedImage>> mounted(const std::string& image);
   Result<std::shared_ptr<Server>> server(const std::string& image);
@@ -115,7 +126,7 @@ class HeldImages {
   const std::shared_ptr<Returns> returns_ = std::make_shared<Returns>();
   std::mutex& mutex_ = returns_->mutex;  // Of what follows.
   std::map<std::string, std::weak_ptr<MountedImage>> images_;
-  std::multimap<std::string, std::weak_ptr<const std::atomic<bool>>> users_;  // Their `ending`.
+  std::multimap<std::string, User> users_;
   std::map<std::string, std::shared_ptr<Server>> servers_;
 };
 

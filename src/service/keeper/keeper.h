@@ -210,7 +210,10 @@ class Keeper {
   CallBudget followers_{{.all = 24'576, .of_tenant = 12'288, .of_sandbox = 12'288}};
 
   PoolShelf pools_{[this](const std::string& pool, std::string_view what) {
-    log_.warning(pool + ": " + std::string(what));
+    // One that we ourselves keep from starting at our end is no news.
+    if (!warming_stop_.stop_requested()) {
+      log_.warning(pool + ": " + std::string(what));
+    }
   }};
 
   ReadyRuns ready_runs_;
