@@ -15,7 +15,6 @@
 #include "sandbox/guest_ids.h"
 #include "sandbox/out_of_memory.h"
 #include "sandbox/policy/policy.h"
-#include "sandbox/tiers/waiting_runner.h"
 
 namespace glovebox {
 namespace {
@@ -83,20 +82,15 @@ std::uint32_t open_files_here(const Limits& limits) {
 
 std::uint64_t most_data(const Limits& limits) { return 2 * limits.memory.count; }
 
-Run::Run(Sandbox& sandbox, const RunOptions& options, std::unique_ptr<WardenLink::Channel> waiting)
+Run::Run(Sandbox& sandbox, const RunOptions& options)
     : sandbox_(sandbox),
-      waits_(waiting != nullptr),
-      channel_(waits_ ? std::move(waiting) : std::make_unique<WardenLink::Channel>(sandbox.link_)),
+      channel_(sandbox.link_),
       options_(options),
       out_(options.limits.output),
       err_(options.limits.output),
       used_(sandbox, !sandbox.used_.exchange(true)),
       start_(Clock::now()),
       next_check_(start_ + kFirstCheck) {}
-
-const WaitingRunner* Run::waiting_runner(const Sandbox& sandbox) {
-  return dynamic_cast<const WaitingRunner*>(sandbox.enclosure_.runner.get());
-}
 
 warden::StartRequest Run::make_request(const Sandbox& sandbox,
                                        const Command& command,
@@ -175,61 +169,23 @@ Result<RunOutcome> Run::execute(const Command& command) {
   if (command.argv.empty()) {
     return Error(ErrorCode::kInvalid, "no command to run");
   }
-  const Command runnable = waits_ ? command : GB_TRY(sandbox_.runnable(command, options_));
+  const Command runnable = GB_TRY(sandbox_.runnable(command, options_));
   const warden::StartRequest start = make_request(sandbox_, runnable, options_);
   file_size_limited_ = start.file_size > 0;
-  const std::string request =
-      waits_ ? waiting_runner(sandbox_)->beginning_of(command, start.env) : start.encode();
+  const std::string request = start.encode();
   if (request.size() > kMaxFramePayload) {
     return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
                  "pass large input as a file or on standard input");
   }
   program_ = command.argv.front();
   stdin_open_ = options_.stdin_fd >= 0;
-  channel_->send(waits_ ? warden::Request::kStdin : warden::Request::kStart, request);
-  if (waits_) {
-    stdin_window_ -= request.size();
-    if (!stdin_open_) {
-      end_stdin();
-    }
-    if (options_.observer.started) {
-      options_.observer.started();
-    }
-  }
+  channel_.send(warden::Request::kStart, request);
   return follow();
-}
-
-Result<std::unique_ptr<WardenLink::Channel>> Run::start_waiting(Sandbox& sandbox,
-                                                                const Command& command,
-                                                                const RunOptions& options,
-                                                                milliseconds wait,
-                                                                Clock::time_point until) {
-  const WaitingRunner* const runner = waiting_runner(sandbox);
-  if (runner == nullptr) {
-    return Error(ErrorCode::kUnsupported,
-                 "the " + std::string(sandbox.tier()) + " tier starts no program ahead");
-  }
-  const WaitingRunner::Waiting waiting = GB_TRY(runner->waiting_for(command, options.limits));
-  warden::StartRequest start = make_request(sandbox, waiting.command, options);
-  start.with_stdin = true;
-  start.deadline_ms += static_cast<std::uint64_t>(wait.count());
-  auto channel = std::make_unique<WardenLink::Channel>(sandbox.link_);
-  channel->send(warden::Request::kStart, start.encode());
-  for (;;) {
-    const Frame frame = GB_TRY(channel->receive(until));
-    const auto reply = static_cast<warden::Reply>(frame.type);
-    if (reply == warden::Reply::kStdout && frame.payload == waiting.waits) {
-      return channel;
-    }
-    if (reply != warden::Reply::kStarted) {
-      return Error(ErrorCode::kUnavailable, "the program does not wait for its arguments");
-    }
-  }
 }
 
 Result<RunOutcome> Run::task(warden::Request request, std::string_view payload) {
   stdin_open_ = options_.stdin_fd >= 0;
-  channel_->send(request, payload);
+  channel_.send(request, payload);
   if (!stdin_open_) {
     end_stdin();
   }
@@ -263,7 +219,7 @@ void Run::lose_warden() {
 
 void Run::wait_for_something() {
   const bool wants_stdin = stdin_open_ && stdin_window_ > 0 && cause_ == Cause::kItself;
-  const std::array<pollfd, 2> warden = channel_->watch();
+  const std::array<pollfd, 2> warden = channel_.watch();
   std::array<pollfd, 4> polled = {{
       warden[0],
       warden[1],
@@ -297,7 +253,7 @@ void Run::cancel() {
   asked_to_end_ = true;
   cancel_at_ = Clock::now() + kCancelGrace;
   const warden::SignalRequest request{.signal = static_cast<std::uint32_t>(signal)};
-  channel_->send(warden::Request::kSignal, request.encode());
+  channel_.send(warden::Request::kSignal, request.encode());
 }
 
 void Run::feed_stdin() {
@@ -306,7 +262,7 @@ void Run::feed_stdin() {
       ::read(options_.stdin_fd, bytes.data(), std::min(bytes.size(), stdin_window_));
   if (got > 0) {
     stdin_window_ -= static_cast<std::size_t>(got);
-    channel_->send(warden::Request::kStdin, {bytes.data(), static_cast<std::size_t>(got)});
+    channel_.send(warden::Request::kStdin, {bytes.data(), static_cast<std::size_t>(got)});
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
     stdin_open_ = false;
     end_stdin();
@@ -314,8 +270,8 @@ void Run::feed_stdin() {
 }
 
 void Run::end_stdin() {
-  channel_->send(warden::Request::kStreamEnd,
-                 warden::StreamReport{.stream = warden::Stream::kIn}.encode());
+  channel_.send(warden::Request::kStreamEnd,
+                warden::StreamReport{.stream = warden::Stream::kIn}.encode());
 }
 
 // So that the warden sends more. What ends with the run needs no word of its own.
@@ -323,7 +279,7 @@ void Run::acknowledge(warden::Stream stream, std::size_t& taken, std::size_t mor
   taken += more;
   if (taken >= warden::kAcknowledged) {
     const warden::StreamReport report{.stream = stream, .bytes = static_cast<std::uint32_t>(taken)};
-    channel_->send(warden::Request::kTaken, report.encode());
+    channel_.send(warden::Request::kTaken, report.encode());
     taken = 0;
   }
 }
@@ -331,7 +287,7 @@ void Run::acknowledge(warden::Stream stream, std::size_t& taken, std::size_t mor
 Result<void> Run::take_frames() {
   // Bounded, so that a flood of output cannot keep the limits from being checked.
   for (int count = 0; count < 64 && !finished_; ++count) {
-    const auto frame = GB_TRY(channel_->poll());
+    const auto frame = GB_TRY(channel_.poll());
     if (!frame) {
       return {};
     }
@@ -420,7 +376,7 @@ void Run::end_it(Cause cause) {
   cause_ = cause;
   cancel_at_ = Clock::time_point::max();
   const warden::SignalRequest request{.signal = SIGKILL, .everything = true};
-  channel_->send(warden::Request::kSignal, request.encode());
+  channel_.send(warden::Request::kSignal, request.encode());
   force_at_ = Clock::now() + kGrace;
   next_check_ = force_at_;
 }

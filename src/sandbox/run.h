@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -16,8 +15,6 @@
 
 namespace glovebox {
 
-class WaitingRunner;
-
 // Limits::open_files, or less where our own limits are lower: nobody without privilege gets more
 // than whoever started it, and as an ordinary user no guest gets more than half of our soft limit.
 std::uint32_t open_files_here(const Limits& limits);
@@ -28,22 +25,10 @@ std::uint64_t most_data(const Limits& limits);
 
 class Run {
  public:
-  // Sandbox and options must outlive the run. `waiting`: of a process that start_waiting() has
-  // started there; none: execute() starts one.
-  Run(Sandbox& sandbox,
-      const RunOptions& options,
-      std::unique_ptr<WardenLink::Channel> waiting = nullptr);
+  // Both must outlive the run.
+  Run(Sandbox& sandbox, const RunOptions& options);
 
   Result<RunOutcome> execute(const Command& command);
-
-  // Starts a process that waits for what execute() will tell it within `wait`. kUnavailable where
-  // it has not said that it does before `until`; kUnsupported in a tier without a WaitingRunner.
-  static Result<std::unique_ptr<WardenLink::Channel>> start_waiting(
-      Sandbox& sandbox,
-      const Command& command,
-      const RunOptions& options,
-      std::chrono::milliseconds wait,
-      WardenLink::Clock::time_point until);
 
   // The request that starts `command` there, with the limits that are each process's own.
   static warden::StartRequest make_request(const Sandbox& sandbox,
@@ -59,8 +44,6 @@ class Run {
   // Why we ended it, when we did.
   enum class Cause { kItself, kWall, kCpu, kMemory, kHoard, kCanceled };
 
-  // None where the tier has none.
-  static const WaitingRunner* waiting_runner(const Sandbox& sandbox);
   Result<RunOutcome> follow();
   void lose_warden();
   void wait_for_something();
@@ -82,8 +65,7 @@ class Run {
   void judge_exit(RunOutcome& outcome, const Met& met) const;
 
   Sandbox& sandbox_;
-  const bool waits_;  // Its process is there already, and has to be told what to run.
-  std::unique_ptr<WardenLink::Channel> channel_;
+  WardenLink::Channel channel_;
   const RunOptions& options_;
   OutputCapture out_;
   OutputCapture err_;

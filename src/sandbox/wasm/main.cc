@@ -2,21 +2,17 @@
 // glovebox-wasm: runs one WebAssembly module, as the guest of a sandbox of the tier `wasm`.
 //
 //   glovebox-wasm [--deterministic=FUEL] -- MODULE [ARGUMENT…]
-//   glovebox-wasm [--deterministic=FUEL] --wait -- MODULE
 //   glovebox-wasm --precompile MODULE OUTPUT [--deterministic]
 //   glovebox-wasm --check OUTPUT [--deterministic]
 //
 // MODULE is the path of a file in the binary or the text format, or the bare name of an interpreter
-// that is installed beside this program: `python3`, `qjs` or `sqlite3`. With --wait, the module is
-// compiled and runs once its arguments and environment have come (beginning.h). What the module
-// does is in the runner's own exit status and signals, so that it is judged as any guest is: a trap
-// is the signal that a program of the machine would have got for the same mistake.
+// that is installed beside this program: `python3` or `qjs`. What the module does is in the
+// runner's own exit status and signals, so that it is judged as any guest is: a trap is the signal
+// that a program of the machine would have got for the same mistake.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,8 +22,6 @@
 
 #include "base/sys/write_all.h"
 #include "base/unique_fd.h"
-#include "base/wire.h"
-#include "sandbox/wasm/beginning.h"
 #include "sandbox/wasm/confinement.h"
 #include "sandbox/wasm/engine.h"
 #include "sandbox/wasm/installed.h"
@@ -42,7 +36,6 @@ namespace {
 struct Options {
   Mode mode = Mode::kPlain;
   std::uint64_t fuel = 0;
-  bool waits = false;
   std::vector<const char*> command;  // The module, and its arguments.
 };
 
@@ -65,8 +58,6 @@ Result<Options> parse(std::span<char* const> arguments) {
     if (option.starts_with(kDeterministic)) {
       options.mode = Mode::kDeterministic;
       options.fuel = GB_TRY(number_in<std::uint64_t>(option.substr(kDeterministic.size())));
-    } else if (option == kWaitOption) {
-      options.waits = true;
     } else if (option == "--") {
       ++next;
       break;
@@ -94,31 +85,6 @@ Result<Module*> load(const Wasmtime& api,
   return compile(api, engine, bytes);
 }
 
-Result<std::string> read_exactly(std::size_t size) {
-  std::string bytes(size, '\0');
-  for (std::size_t filled = 0; filled < size;) {
-    const ssize_t got = ::read(STDIN_FILENO, bytes.data() + filled, size - filled);
-    if (got <= 0) {
-      return Error(ErrorCode::kUnavailable, "nothing has begun");
-    }
-    filled += static_cast<std::size_t>(got);
-  }
-  return bytes;
-}
-
-// Says that it waits, and waits.
-Result<Beginning> await_beginning() {
-  if (!sys::write_all(STDOUT_FILENO, kWaits)) {
-    return Error::from_errno("say that the module is compiled");
-  }
-  const std::string head = GB_TRY(read_exactly(sizeof(std::uint32_t)));
-  const std::uint32_t size = WireReader(head).u32();
-  if (size > Beginning::kMostBytes) {
-    return Error(ErrorCode::kInvalid, "the beginning of the run is too long");
-  }
-  return Beginning::decode(GB_TRY(read_exactly(size)));
-}
-
 // It lives as long as the process.
 Result<Wasi*> make_wasi(const Wasmtime& api, const Options& options) {
   static RealWorld real;
@@ -141,10 +107,6 @@ Result<int> run(const Options& options) {
   const Module* const module = GB_TRY(load(api, engine, options, directory));
   Wasi* const wasi = GB_TRY(make_wasi(api, options));
   GB_TRY(give_up_new_code());
-  if (options.waits) {
-    Beginning beginning = GB_TRY(await_beginning());
-    wasi->give(std::move(beginning.arguments), std::move(beginning.environment));
-  }
   const bool counts = options.mode == Mode::kDeterministic;
   return run_module(api, engine, module, *wasi,
                     counts ? std::optional(options.fuel) : std::nullopt);

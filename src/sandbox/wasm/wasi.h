@@ -16,7 +16,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -44,12 +43,6 @@ class Wasi {
 
   Wasi(const Wasi&) = delete;
   Wasi& operator=(const Wasi&) = delete;
-
-  // In place of the arguments and the environment that it was made with.
-  void give(std::vector<std::string> arguments, std::vector<std::string> environment) {
-    given_.arguments = std::move(arguments);
-    given_.environment = std::move(environment);
-  }
 
   // Gives the module its directories, as they are now, under the same names. Once more in a fork
   // that has entered another sandbox.

@@ -35,7 +35,6 @@
 #include "service/keeper/template_order.h"
 #include "service/keeper/work_queue.h"
 #include "service/packages/package_index.h"
-#include "service/runs/ready_runs.h"
 
 namespace glovebox::keeper {
 
@@ -131,9 +130,6 @@ class Keeper {
   [[nodiscard]] bool is_warm() const { return warm_; }
   [[nodiscard]] PoolShelf& pools() { return pools_; }
 
-  // Programs that were run and may be run again.
-  [[nodiscard]] ReadyRuns& ready_runs() { return ready_runs_; }
-
   [[nodiscard]] const Registry& registry() const { return registry_; }
   [[nodiscard]] HeldImages& images() { return images_; }
   [[nodiscard]] const OwnPaths& paths() const { return paths_; }
@@ -215,8 +211,6 @@ class Keeper {
       log_.warning(pool + ": " + std::string(what));
     }
   }};
-
-  ReadyRuns ready_runs_;
 
   std::mutex mutex_;  // Held for a moment only, never while a guest or a disk is waited for.
   std::condition_variable changed_;

@@ -13,7 +13,6 @@
 #include <set>
 #include <utility>
 
-#include "base/digest/digest.h"
 #include "base/frame.h"
 #include "base/sys/memory_file.h"
 #include "base/text.h"
@@ -33,8 +32,6 @@ using namespace std::chrono_literals;
 // A compiler needs more than most programs, and its time is not the guest's.
 constexpr int kCompilePatience = 3;
 constexpr Limits kCompileLimits{.wall = 60s, .memory = 1_GiB, .cpus = 2.0};
-// What takes longer to load is not worth waiting for: each run does it anew.
-constexpr auto kReadyPatience = 5s;
 // A compiler's product that goes from one sandbox to another, through our memory.
 constexpr Bytes kMostProduct = 64_MiB;
 
@@ -192,49 +189,32 @@ class OneShotRun {
       credentials = GB_TRY(EdgeCredentials::make(request_.network->credentials, request_.secrets));
       Egress::prepare(spec, credentials);
     }
-    ready_ = claim_ready(plan, spec, tier);
-    std::unique_ptr<Sandbox> made;
-    if (!ready_) {
-      made = GB_TRY(create_sandbox(spec, tier, from_pool));
-    }
-    sandbox_ = ready_ ? &ready_->sandbox() : made.get();
-    result_.verdict = make_verdict(*sandbox_, request_.language.id, request_.limits);
-    if (ready_) {
-      result_.verdict.timings = {
-          {"claim", std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - before)}};
-    }
+    const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, tier, from_pool));
+    sandbox_ = sandbox.get();
+    result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
     std::unique_ptr<Egress> egress;
     if (request_.network) {
-      egress = GB_TRY(Egress::start(*sandbox_, *request_.network, credentials, observer_.connection,
+      egress = GB_TRY(Egress::start(*sandbox, *request_.network, credentials, observer_.connection,
                                     request_.public_only));
     }
     if (!request_.packages.requests.empty()) {
       result_.verdict.timings.push_back({"packages", installed});
-      if (!sandbox_->features().own_root) {
+      if (!sandbox->features().own_root) {
         outside_env_ = packages.outside(request_.env);
       }
     }
-    GB_TRY(prepare(plan, ready_ && is_module(plan)));
+    GB_TRY(prepare(plan));
     if (!request_.out_directory.empty()) {
       (void)GB_TRY(open_out_directory(request_.out_directory));
     }
     if (!plan.compile || GB_TRY(compile(*plan.compile))) {
-      Command command = plan.run;
-      if (ready_) {
-        // Its sandbox knew nothing of this request's.
-        command.env.insert(command.env.begin(), request_.env.begin(), request_.env.end());
-      }
-      GB_TRY(run(std::move(command)));
+      GB_TRY(run(plan.run));
       GB_TRY(verify());
       GB_TRY(check_with_commands());
     }
     GB_TRY(collect());
     GB_TRY(check_result());
-    if (ready_) {
-      request_.ready->discard(std::move(ready_));
-      return std::move(result_);
-    }
-    GB_TRY(sandbox_->end());
+    GB_TRY(sandbox->end());
     if (egress) {
       egress->end();
       Egress::Record record = egress->record();
@@ -326,44 +306,7 @@ class OneShotRun {
     return [this, phase] { observer_.started(sandbox_->id(), phase); };
   }
 
-  // In a tier that runs no programs: a path names one of the workspace, which is the code itself.
-  static bool is_module(const Plan& plan) { return plan.run.argv.front().contains('/'); }
-
-  // A sandbox that was made ready for runs like this one, or none. Whatever makes a run different
-  // before its program is told what to do is a reason for a sandbox of its own.
-  std::unique_ptr<ReadyRun> claim_ready(const Plan& plan,
-                                        const SandboxSpec& spec,
-                                        const TierWish& tier) const {
-    const bool plain = request_.ready != nullptr && !traits_of(tier.exactly).runs_elf &&
-                       !request_.image && !request_.network && !request_.as_root &&
-                       !request_.nested && request_.rules.empty() && !request_.strict;
-    if (!plain) {
-      return nullptr;
-    }
-    Command command = plan.run;
-    command.argv.resize(command.argv.size() - request_.arguments.size());
-    const ReadyKind kind{.tenant = request_.tenant,
-                         .tier = tier,
-                         .limits = request_.limits,
-                         .command = command,
-                         .file_name = plan.file_name,
-                         .digest = is_module(plan) ? sha256_hex(request_.code) : std::string()};
-    return request_.ready->claim(kind, [&]() -> ReadyRuns::Make {
-      SandboxSpec bare = spec;
-      bare.env.clear();
-      return [=, program = is_module(plan) ? request_.code : std::string(),
-              mode = plan.file_mode]() -> Result<ReadyRun> {
-        auto sandbox = GB_TRY(create_sandbox(bare, tier, /*from_pool=*/false));
-        if (!program.empty()) {
-          GB_TRY(write_program(*sandbox, program, kind.file_name, mode));
-        }
-        return ReadyRun::start(std::move(sandbox), command, {.limits = kind.limits},
-                               ReadyRuns::kLongestWait, kReadyPatience);
-      };
-    });
-  }
-
-  Result<void> prepare(const Plan& plan, bool has_program) {
+  Result<void> prepare(const Plan& plan) {
     if (request_.image && !request_.image->workspace.empty()) {
       const std::string& path = request_.image->workspace;
       const UniqueFd archive(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -379,8 +322,8 @@ class OneShotRun {
     for (const auto& [name, bytes] : request_.contents) {
       GB_TRY(sandbox_->write_file(name, bytes, 0644));
     }
-    if (request_.in_place.empty() && !has_program) {
-      GB_TRY(write_program(*sandbox_, request_.code, plan.file_name, plan.file_mode));
+    if (request_.in_place.empty()) {
+      GB_TRY(write_program(plan));
     }
     GB_TRY(give_workspace());
     // Only what the guest makes is reported; an empty workspace needs no remembering.
@@ -388,19 +331,16 @@ class OneShotRun {
   }
 
   // What does not fit into one frame goes as other large files do.
-  static Result<void> write_program(Sandbox& sandbox,
-                                    const std::string& code,
-                                    const std::string& name,
-                                    std::uint32_t mode) {
-    if (code.size() < kMaxFramePayload / 2) {
-      return sandbox.write_file(name, code, mode);
+  Result<void> write_program(const Plan& plan) {
+    if (request_.code.size() < kMaxFramePayload / 2) {
+      return sandbox_->write_file(plan.file_name, request_.code, plan.file_mode);
     }
-    const UniqueFd held = GB_TRY(sys::memory_file(code));
-    if (::fchmod(held.get(), mode) != 0) {
+    const UniqueFd held = GB_TRY(sys::memory_file(request_.code));
+    if (::fchmod(held.get(), plan.file_mode) != 0) {
       return Error::from_errno("chmod a copy of the program");
     }
-    return copy_in(sandbox,
-                   {{.source = "/proc/self/fd/" + std::to_string(held.get()), .target = name}});
+    return copy_in(*sandbox_, {{.source = "/proc/self/fd/" + std::to_string(held.get()),
+                                .target = plan.file_name}});
   }
 
   // The image's user has a workspace to write to, and a home.
@@ -460,8 +400,7 @@ class OneShotRun {
     options.observer.out = observer_.out;
     options.observer.err = observer_.err;
     options.observer.started = started("run");
-    RunOutcome outcome =
-        GB_TRY(ready_ ? ready_->run(command, options) : sandbox_->run(command, options));
+    RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
     result_.verdict.timings.push_back({"first_event", outcome.first_event});
     result_.verdict.timings.push_back({"run", outcome.usage.wall});
     if (request_.strict) {
@@ -600,7 +539,6 @@ class OneShotRun {
 
   const OneShot& request_;
   const OneShotObserver& observer_;
-  std::unique_ptr<ReadyRun> ready_;  // Or none: a sandbox of its own.
   Sandbox* sandbox_ = nullptr;
   Environment outside_env_;  // What a sandbox without a root of its own gets on top.
   // Of a compilation for another sandbox: the only file that is wanted, and what is in it.

@@ -13,7 +13,6 @@
 #include "language/language.h"
 #include "sandbox/sandbox.h"
 #include "service/packages/packages.h"
-#include "service/runs/ready_runs.h"
 #include "service/runs/transfer.h"
 #include "spec/checks.h"
 #include "spec/guest_rules.h"
@@ -55,9 +54,6 @@ struct OneShot {
   GuestRules rules{};
   // Takes the sandbox out of the user's pool where there is one (service/run_pool/sandbox_claim.h).
   bool from_pool = false;
-  // Where sandboxes wait with a program that was run before, and whose it is. Null: nowhere.
-  ReadyRuns* ready = nullptr;
-  std::string tenant{};
   Environment env;
   std::optional<NetworkRules> network{};  // None: it reaches nothing.
   SecretValues secrets{};                 // That the rules name.

@@ -10,13 +10,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/sys/installation.h"
 #include "base/text.h"
 #include "sandbox/tiers/native/native.h"
-#include "sandbox/tiers/waiting_runner.h"
-#include "sandbox/wasm/beginning.h"
 
 namespace glovebox {
 namespace {
@@ -72,47 +69,14 @@ Error is_missing(std::string_view language) {
           "run the program 'install' beside glovebox-wasm"};
 }
 
-class ModuleRunner final : public WaitingRunner {
+class ModuleRunner final : public Runner {
  public:
   ModuleRunner(bool deterministic, std::string directory)
       : deterministic_(deterministic), directory_(std::move(directory)) {}
 
+  // A path names a module; a bare name, as in a PATH, an interpreter.
   [[nodiscard]] Result<Command> command_for(const Command& command,
                                             const Limits& limits) const override {
-    Command started = GB_TRY(runner_of(command, limits));
-    started.argv.emplace_back("--");
-    const std::vector<std::string> arguments = arguments_of(command);
-    started.argv.insert(started.argv.end(), arguments.begin(), arguments.end());
-    return started;
-  }
-
-  [[nodiscard]] Result<Waiting> waiting_for(const Command& command,
-                                            const Limits& limits) const override {
-    Waiting waiting{.command = GB_TRY(runner_of(command, limits)), .waits = wasm::kWaits};
-    waiting.command.argv.insert(waiting.command.argv.end(),
-                                {wasm::kWaitOption, "--", arguments_of(command).front()});
-    return waiting;
-  }
-
-  [[nodiscard]] std::string beginning_of(
-      const Command& command, const std::vector<std::string>& environment) const override {
-    return wasm::Beginning{.arguments = arguments_of(command), .environment = environment}.encode();
-  }
-
-  [[nodiscard]] policy::Filter filter() const override { return policy::runner_filter(); }
-
- private:
-  // As the runner knows interpreters.
-  static std::vector<std::string> arguments_of(const Command& command) {
-    std::vector<std::string> arguments = command.argv;
-    if (arguments.front() == "python") {
-      arguments.front() = "python3";
-    }
-    return arguments;
-  }
-
-  // Without the module. A path names one; a bare name, as in a PATH, an interpreter.
-  [[nodiscard]] Result<Command> runner_of(const Command& command, const Limits& limits) const {
     const std::string& program = command.argv.front();
     const auto* const interpreter =
         std::ranges::find(kInterpreters, program, &Interpreter::program);
@@ -134,9 +98,15 @@ class ModuleRunner final : public WaitingRunner {
       started.argv.push_back("--deterministic=" +
                              std::to_string(milliseconds * (kFuelPerSecond / 1000)));
     }
+    started.argv.emplace_back("--");
+    started.argv.push_back(program == "python" ? "python3" : program);
+    started.argv.insert(started.argv.end(), command.argv.begin() + 1, command.argv.end());
     return started;
   }
 
+  [[nodiscard]] policy::Filter filter() const override { return policy::runner_filter(); }
+
+ private:
   bool deterministic_;
   std::string directory_;  // Where interpreters are installed.
 };
