@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/template_records.h"
 
+#include "base/text.h"
+
 namespace glovebox {
 namespace {
 
@@ -28,7 +30,9 @@ TemplateRecord take(Statement& row) {
   return record;
 }
 
-Error no_such_template() { return {ErrorCode::kNotFound, "no such template"}; }
+Error no_such_template(std::string_view name) {
+  return {ErrorCode::kNotFound, "no such template: '" + printable(name) + "'"};
+}
 
 }  // namespace
 
@@ -61,7 +65,7 @@ Result<void> TemplateRecords::copy(std::string_view tenant,
           " created = excluded.created",
           tenant, name, each, created));
       if (made == 0) {
-        return no_such_template();
+        return no_such_template(name);
       }
     }
     return {};
@@ -72,7 +76,7 @@ Result<TemplateRecord> TemplateRecords::find(std::string_view tenant, std::strin
   return database_.read([&](Connection& connection) -> Result<TemplateRecord> {
     Statement row = GB_TRY(connection.query(kFind, tenant, name));
     if (!GB_TRY(row.next())) {
-      return no_such_template();
+      return no_such_template(name);
     }
     return take(row);
   });
@@ -104,7 +108,7 @@ Result<void> TemplateRecords::remove(std::string_view tenant, std::string_view n
   return database_.write([&](Connection& connection) -> Result<void> {
     const std::uint64_t found = GB_TRY(
         connection.run("DELETE FROM templates WHERE tenant = ?1 AND name = ?2", tenant, name));
-    return found == 0 ? no_such_template() : Result<void>();
+    return found == 0 ? no_such_template(name) : Result<void>();
   });
 }
 

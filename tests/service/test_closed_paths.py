@@ -73,7 +73,7 @@ for attempt in (lambda: print(open('.netrc').read()), lambda: os.listdir('.ssh')
         print(error.strerror)
 """
 HIDDEN = ("Permission denied\nPermission denied\nDevice or resource busy\nRead-only file system\n"
-          "Permission denied\nPermission denied\n")
+          "Read-only file system\nPermission denied\n")
 TOKEN = "token-that-nobody-reads"
 
 

@@ -164,6 +164,11 @@ TEST(OpenApiTest, ARecordedRunIsAskedForAgainWithEveryField) {
       {"nested", true},
       {"policy", {"grader"}},
       {"verify", "true"},
+      {"checks",
+       {{"commands", {"true"}},
+        {"files", {"d/f"}},
+        {"output_schema", {{"type", "object"}}},
+        {"review", "it says what it did"}}},
       {"network", {{"allow", {"example.com:443"}}, {"default", "deny"}, {"deny", {"10.0.0.0/8"}}}}};
   std::set<std::string> names;
   for (const auto& [name, value] : all.items()) {
@@ -241,6 +246,7 @@ TEST(OpenApiTest, AVerdictHasTheFieldsThatAreDescribed) {
   verdict.more_connections = 1;
   verdict.verification = std::make_shared<const Verdict>();
   verdict.dry_run.emplace();
+  verdict.checks.emplace_back();
   std::set<std::string> names;
   const Json encoded = Json::parse(to_json(verdict));
   for (const auto& [name, value] : encoded.items()) {
