@@ -399,10 +399,10 @@ class Verify(Case):
         self.assertEqual([each["passed"] for each in answer.verdict["checks"]], [True, True])
         answer = shell("echo {}; echo x > other", *wishes)
         self.assert_status(answer, 123)
-        self.assertIn("check failed: file 'made': the program has not made it", answer.stderr)
+        self.assertIn("check failed: file 'made': the program has not made it", answer.message)
         answer = shell("echo []; echo x > made", *wishes)
         self.assert_status(answer, 123)
-        self.assertIn("check failed: output_schema:", answer.stderr)
+        self.assertIn("check failed: output_schema:", answer.message)
 
 
 if __name__ == "__main__":
