@@ -21,7 +21,7 @@ LASTING = {
     "audit",
 }
 LASTING |= {"keeper.lock", "keeper.log", "keeper.log.1", "snapshots", "workspaces", "volumes"}
-LASTING |= {"images", "templates"}
+LASTING |= {"images", "keys", "templates"}
 
 
 def namespace(pid):

@@ -122,7 +122,7 @@ class HiddenPaths(unittest.TestCase):
         context.must(200, "POST", "/rollback", {"checkpoint": point})
         sandbox.must(404, "GET", "/files/later")
         self.assert_hidden(sandbox)
-        sandbox.must(200, "POST", "/pause")
+        sandbox.must(204, "POST", "/pause")
         sandbox.must(200, "POST", "/resume")
         self.assert_hidden(sandbox)
 

@@ -34,7 +34,7 @@ class CommandTest(DryRuns):
         run = self.try_command("echo 2 > g")["dry_run"]
         self.assertEqual(self.paths(run["files"]["added"]), ["g"])
         self.decide(run, "discard")
-        self.assertEqual(self.paths(self.sandbox.must(200, "GET", "/files")["entries"]), ["f"])
+        self.assertEqual(self.paths(self.sandbox.must(200, "GET", "/files")["entries"]), ["./f"])
 
     def test_what_it_left_behind_is_told_and_ends_and_an_interpreter_lives_on(self):
         self.context.execute("x = 7")

@@ -283,7 +283,9 @@ void HeldProcess::say_end(int wait_status) {
     const std::scoped_lock lock(mutex_);
     ended_ = Clock::now();
   }
-  on_end_(request_, end);
+  if (on_end_) {
+    on_end_(request_, end);
+  }
   say(std::move(end));
 }
 

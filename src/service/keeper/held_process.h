@@ -26,7 +26,7 @@ namespace glovebox::keeper {
 // take stands still while the sandbox is paused.
 class HeldProcess final : public KeptMemory::Holder {
  public:
-  // Told of its end, with what was asked for; may add to what is said of it.
+  // Told of its end, with what was asked for; may add to what is said of it, and may be empty.
   using OnEnd = std::function<void(const ProcessRequest& request, ProcessEvent& end)>;
 
   // What it says and nobody has heard yet counts as `memory`, which is that of its sandbox.
