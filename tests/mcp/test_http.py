@@ -47,8 +47,9 @@ class Http(unittest.TestCase):
         text = answer.read().decode()
         connection.close()
         if (answer.getheader("Content-Type") or "").startswith("text/event-stream"):
+            # An event that only has an id comes first, so that the stream can be resumed.
             messages = [json.loads(line[6:]) for line in text.splitlines()
-                        if line.startswith("data: ")]
+                        if line.startswith("data: ") and line[6:]]
         else:
             messages = [json.loads(text)] if text else []
         return answer.status, answer, messages

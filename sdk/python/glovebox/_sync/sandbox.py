@@ -26,10 +26,10 @@ from .._generated.responses import Connections, DryRun, SandboxInfo, SandboxUsag
 from .._model import Duration
 from .._request import Callback, limits_of
 from ..errors import Gone, NotFound, ProtocolError
-from ..events import Event
+from ..events import Event, decode
 from .commands import Commands
 from .context import Context, Contexts
-from .files import Files
+from .files import Files, body_of
 from .follow import deliver
 from .ports import Ports
 
