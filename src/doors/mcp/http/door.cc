@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "doors/mcp/http/door.h"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <thread>
 #include <utility>
 
+#include "base/unique_fd.h"
 #include "doors/mcp/http/headers.h"
 #include "doors/mcp/http/read_message.h"
 #include "doors/mcp/http/streamed_answer.h"
@@ -66,20 +69,25 @@ class ResumedEvents final : public http::PieceSource {
 };
 
 // What a session has subscribed to, as pieces of a response. Its events have no ids: a client that
-// opens it again is told all of it again.
+// opens it again is told all of it again, and the stream that it had before ends.
 class SubscribedEvents final : public http::PieceSource {
  public:
   SubscribedEvents(std::shared_ptr<Session> session,
                    Caller caller,
                    const std::function<bool(const Caller&)>& is_valid)
-      : session_(std::move(session)), caller_(std::move(caller)), is_valid_(is_valid) {
+      : session_(std::move(session)),
+        caller_(std::move(caller)),
+        is_valid_(is_valid),
+        number_(++session_->subscribed_streams),
+        clock_(::fcntl(session_->conversation.watching().fd(), F_DUPFD_CLOEXEC, 0)) {
     session_->conversation.watching().repeat();
   }
 
-  [[nodiscard]] int fd() const override { return session_->conversation.watching().fd(); }
+  [[nodiscard]] int fd() const override { return clock_.get(); }
 
   State next(std::string& piece) override {
-    if (session_->conversation.is_over() || (is_valid_ && !is_valid_(caller_))) {
+    if (number_ != session_->subscribed_streams || session_->conversation.is_over() ||
+        (is_valid_ && !is_valid_(caller_))) {
       return State::kEnd;
     }
     session_->conversation.watching().tell([&piece](std::string_view method, const Json& params) {
@@ -96,6 +104,8 @@ class SubscribedEvents final : public http::PieceSource {
   const std::shared_ptr<Session> session_;
   const Caller caller_;
   const std::function<bool(const Caller&)>& is_valid_;
+  const std::uint64_t number_;
+  const UniqueFd clock_;  // Its own: streams are told apart by their descriptors.
 };
 
 // The session's conversation, which keeps the session.
@@ -256,11 +266,12 @@ void HttpDoor::stream(http::Request& request, http::Response& response, const Ca
     }
     source =
         std::make_unique<ResumedEvents>(session, *std::move(reader), caller, options_.is_valid);
-  } else if (session->conversation.watching().fd() < 0) {
-    send_error(response, 503, code::kInternal, "too many open files");
-    return;
   } else {
     source = std::make_unique<SubscribedEvents>(session, caller, options_.is_valid);
+    if (source->fd() < 0) {
+      send_error(response, 503, code::kInternal, "too many open files");
+      return;
+    }
   }
   const auto followed = response.follow(200,
                                         {{"Content-Type", "text/event-stream"},

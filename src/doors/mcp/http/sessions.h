@@ -2,8 +2,10 @@
 // Sessions: the conversations of clients that speak a revision with `initialize`.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -29,6 +31,8 @@ struct Session {
 
   Conversation conversation{true};
   KeptStreams streams;
+  // How many streams of what it has subscribed to were opened; only the last one goes on.
+  std::atomic<std::uint64_t> subscribed_streams = 0;
 };
 
 // Safe to use from several threads. Outlives its sessions.
