@@ -438,8 +438,7 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                    .nested = spec.nested,
                    .notes = std::move(notes),
                    .timings = watch.laps(),
-                   .setup = setup,
-                   .held = std::make_shared<SystemLayer>(setup->files.take_system_layer())};
+                   .setup = setup};
 }
 
 }  // namespace glovebox

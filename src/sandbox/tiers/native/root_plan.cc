@@ -148,12 +148,11 @@ Result<void> RootPlan::add_mount(const Mount& mount) {
                           : Error(ErrorCode::kUnsupported,
                                   "'" + mount.target + "' already exists in the template");
   }
-  const std::string made = made_at(target);
-  add_parents(made);
+  add_parents(target);
   if (S_ISDIR(*type)) {
-    add_directory(made, 0755);
+    add_directory(target, 0755);
   } else {
-    files_.push_back({keep(made), {}});
+    files_.push_back({keep(target), {}});
   }
   if (mount.closed) {
     if (UniqueFd taken = GB_TRY(take_along(mount.source))) {
