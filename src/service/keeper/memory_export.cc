@@ -38,6 +38,10 @@ Result<std::string> format_of(std::string_view tier) {
 // Copies `size` bytes from where `content` stands.
 Result<void> take_file(const json& file, int content, const std::string& to) {
   const std::string name = file.at("name");
+  // Whoever has the key may sign anything, and is not root here for that.
+  if (name.empty() || name == "." || name == ".." || name.contains('/')) {
+    return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is not the name of a saved file");
+  }
   std::uint64_t left = file.at("size");
   const std::string path = to + "/" + name;
   const UniqueFd out(

@@ -60,6 +60,10 @@ class MemoryExportTest : public testing::Test {
     const UniqueFd file(::open((scratch_ + "/content").c_str(), O_RDONLY | O_CLOEXEC));
     return import_memory(key(), from.manifest, from.signature, file.get(), scratch_ + "/to");
   }
+  static void expect_refused(const Result<void>& result, ErrorCode code) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code(), code);
+  }
   [[nodiscard]] bool left_nothing() const { return !fs::exists(scratch_ + "/to"); }
 
   std::string scratch_ = "/tmp/memory-export-XXXXXX";
@@ -79,10 +83,10 @@ TEST_F(MemoryExportTest, OnlyWhatAKeeperWithTheSameKeyHasSignedIsImported) {
   const std::string content = content_of(*made);
   const std::string signature = made->signature;
   made->signature = key("/other").sign(made->manifest);
-  EXPECT_EQ(import(*made, content).error().code(), ErrorCode::kRefused);
+  expect_refused(import(*made, content), ErrorCode::kRefused);
   made->signature = signature;
   made->manifest += " ";
-  EXPECT_EQ(import(*made, content).error().code(), ErrorCode::kRefused);
+  expect_refused(import(*made, content), ErrorCode::kRefused);
   EXPECT_TRUE(left_nothing());
 }
 
@@ -90,9 +94,9 @@ TEST_F(MemoryExportTest, ContentThatWasChangedOrCutOffIsRefusedAndLeavesNothing)
   const auto made = exported();
   ASSERT_TRUE(made.has_value());
   std::string content = content_of(*made);
-  EXPECT_EQ(import(*made, content.substr(1)).error().code(), ErrorCode::kInvalid);
+  expect_refused(import(*made, content.substr(1)), ErrorCode::kInvalid);
   content.back() ^= 1;
-  EXPECT_EQ(import(*made, content).error().code(), ErrorCode::kInvalid);
+  expect_refused(import(*made, content), ErrorCode::kInvalid);
   EXPECT_TRUE(left_nothing());
 }
 
@@ -104,7 +108,20 @@ TEST_F(MemoryExportTest, WhatAnotherVersionHasWrittenIsRefused) {
   ASSERT_NE(at, std::string::npos);
   made->manifest.replace(at, before.size(), R"("memory_format":"runsc version 1")");
   made->signature = key().sign(made->manifest);
-  EXPECT_EQ(import(*made, content_of(*made)).error().code(), ErrorCode::kUnsupported);
+  expect_refused(import(*made, content_of(*made)), ErrorCode::kUnsupported);
+  EXPECT_TRUE(left_nothing());
+}
+
+TEST_F(MemoryExportTest, AFileElsewhereIsNotWrittenWhoeverHasSignedIt) {
+  auto made = exported();
+  ASSERT_TRUE(made.has_value());
+  const std::string before = R"("name":"pages")";
+  const std::size_t at = made->manifest.find(before);
+  ASSERT_NE(at, std::string::npos);
+  made->manifest.replace(at, before.size(), R"("name":"../elsewhere")");
+  made->signature = key().sign(made->manifest);
+  expect_refused(import(*made, content_of(*made)), ErrorCode::kInvalid);
+  EXPECT_FALSE(fs::exists(scratch_ + "/elsewhere"));
   EXPECT_TRUE(left_nothing());
 }
 

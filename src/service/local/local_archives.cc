@@ -97,7 +97,7 @@ class Incoming {
   std::size_t at_ = 0;
 };
 
-// What all files of the manifest have together; kInvalid where it is no manifest.
+// What all files of the manifest have together; kInvalid where they are not sizes.
 Result<std::uint64_t> size_of_files(const json& manifest) {
   std::uint64_t whole = 0;
   for (const json& file : manifest.at("files")) {
@@ -121,7 +121,7 @@ Result<json> read_manifest(std::string_view text) {
   return manifest;
 }
 
-// All of the content, and that nothing follows it; answers its hash.
+// Takes all of the content, after which nothing may follow, and returns its hash.
 Result<std::string> receive(Incoming& incoming, std::uint64_t size, CountedFile& file) {
   BytesHash hash;
   while (size > 0) {
