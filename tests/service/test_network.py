@@ -276,6 +276,32 @@ class AsTheOperatorAllowsAny(NetworkCase):
         self.assertEqual(len(set(self.egresses()) - before), 1)
         self.assertEqual(self.fetch(fork, self.url), "here you are")
 
+    def test_what_a_run_prints_and_what_it_connects_to_do_not_mix(self):
+        code = (
+            "import socket, threading\n"
+            "def refused():\n"
+            "    for i in range(60):\n"
+            "        with socket.create_connection(('127.0.0.1', 3128)) as proxy:\n"
+            "            proxy.sendall(b'CONNECT denied.example:443 HTTP/1.1\\r\\n\\r\\n')\n"
+            "            proxy.recv(1000)\n"
+            "threads = [threading.Thread(target=refused) for _ in range(4)]\n"
+            "for each in threads: each.start()\n"
+            "lines = 0\n"
+            "while any(each.is_alive() for each in threads):\n"
+            "    print('x' * 4000, flush=True)\n"
+            "    lines += 1\n"
+            "print(lines)\n")
+        events = list(self.daemon.stream("POST", "/v1/run", {
+            "language": "python", "code": code, "limits": {"output": "64MiB"},
+            "network": {"allow": ["example.com:443"]}}))
+        self.assertEqual(events[-1]["type"], "verdict", events[-1])
+        connections = [event for event in events if event["type"] == "connection"]
+        self.assertEqual(len(connections), 240)
+        out = "".join(event["text"] for event in events if event["type"] == "stdout")
+        *printed, count = out.splitlines()
+        mixed = [line[:200] for line in printed if line != "x" * 4000]
+        self.assertEqual((len(printed), mixed), (int(count), []))
+
     def test_limits_of_its_own_do_not_cost_the_network(self):
         # Its file system has another size, so it does not come from a pool.
         sandbox = self.create_for_here(limits={"disk": "100M", "memory": "300M"})

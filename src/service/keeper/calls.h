@@ -44,7 +44,7 @@ struct Following {
 struct CallContext {
   Keeper& keeper;
   // Tells the caller something before the answer. A caller that is gone is not told, and nothing
-  // else happens: what runs goes on.
+  // else happens: what runs goes on. For one thread at a time.
   std::function<void(std::string_view)> tell;
   // For what passes more on than tell(), or without waiting.
   KeeperWire& wire;

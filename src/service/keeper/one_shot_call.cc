@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/one_shot_call.h"
 
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -93,13 +94,18 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   // The caller's going closes its end, which makes ours readable: nobody else will ever have the
   // answer.
   one_shot.cancel_fd = context.socket;
+  // Connections end in a thread of their own, and the caller's socket takes one event at a time.
+  std::mutex one_at_a_time;
+  const auto emit = [&](const std::string& event) {
+    const std::scoped_lock lock(one_at_a_time);
+    context.tell(event);
+  };
   OneShotObserver observer;
   observer.started = [&](std::string_view id, std::string_view phase) {
-    context.tell(started_event(id, phase));
+    emit(started_event(id, phase));
   };
-  const auto emit = [&](const std::string& event) { context.tell(event); };
   observer.connection = [&](const ConnectionRecord& connection) {
-    context.tell(connection_event(connection));
+    emit(connection_event(connection));
   };
   StreamEvents out("stdout", one_shot.limits.output, false, emit);
   StreamEvents err("stderr", one_shot.limits.output, false, emit);
@@ -108,7 +114,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   const OneShotResult result = GB_TRY(run_once(one_shot, observer));
   out.finish(result.verdict.out);
   err.finish(result.verdict.err);
-  context.tell(verdict_event(result.verdict));
+  emit(verdict_event(result.verdict));
   return nlohmann::json();
 }
 
