@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -20,8 +19,11 @@
 
 #include "analyser/analyse.h"
 #include "analyser/facts.h"
+#include "base/bytes.h"
 #include "base/confined/confine.h"
 #include "base/result.h"
+#include "base/sys/read_all.h"
+#include "base/sys/write_all.h"
 
 namespace glovebox::analyser {
 namespace {
@@ -32,6 +34,7 @@ constexpr auto kFilter = confined::allow_only(
     confined::join(std::array<std::uint32_t, 2>{SYS_read, SYS_write}, confined::kMemoryAndEnd));
 // For what is analysed in a moment: what needs more gets a sandbox.
 constexpr confined::Bounds kBounds{.memory = 256ULL << 20, .cpu_seconds = 1, .file_size = 0};
+constexpr Bytes kMostInput = 256_MiB;
 
 Facts facts_of(const json& unit) {
   Facts facts;
@@ -49,32 +52,6 @@ Facts facts_of(const json& unit) {
   return facts;
 }
 
-Result<std::string> read_all(int fd) {
-  std::string text;
-  std::array<char, 64UL * 1024> block;
-  for (;;) {
-    const ssize_t got = ::read(fd, block.data(), block.size());
-    if (got == 0) {
-      return text;
-    }
-    if (got < 0 && errno != EINTR) {
-      return Error::from_errno("read the programs");
-    }
-    text.append(block.data(), static_cast<std::size_t>(got > 0 ? got : 0));
-  }
-}
-
-Result<void> print(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(STDOUT_FILENO, text.data(), text.size());
-    if (put < 0 && errno != EINTR) {
-      return Error::from_errno("write the facts");
-    }
-    text.remove_prefix(static_cast<std::size_t>(put > 0 ? put : 0));
-  }
-  return {};
-}
-
 Result<void> run(const std::string& path) {
   int file = STDIN_FILENO;
   if (path == "-") {
@@ -82,7 +59,8 @@ Result<void> run(const std::string& path) {
   } else if (file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC); file < 0) {
     return Error::from_errno("open " + path);
   }
-  const json units = json::parse(GB_TRY(read_all(file)), nullptr, false);
+  const json units =
+      json::parse(GB_TRY(sys::read_all(file, kMostInput, "the programs")), nullptr, false);
   if (!units.is_array()) {
     return Error(ErrorCode::kInvalid, path + " must be a JSON array of programs");
   }
@@ -90,7 +68,10 @@ Result<void> run(const std::string& path) {
   for (const json& unit : units) {
     lines += facts_of(unit).json() + "\n";
   }
-  return print(lines);
+  if (!sys::write_all(STDOUT_FILENO, lines)) {
+    return Error::from_errno("write the facts");
+  }
+  return {};
 }
 
 }  // namespace

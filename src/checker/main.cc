@@ -7,13 +7,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/confined/confine.h"
+#include "base/sys/read_all.h"
 #include "checker/schema.h"
 
 namespace glovebox::checker {
@@ -22,29 +23,11 @@ namespace {
 constexpr auto kFilter = confined::allow_only(
     confined::join(std::array<std::uint32_t, 2>{SYS_read, SYS_write}, confined::kMemoryAndEnd));
 constexpr confined::Bounds kBounds{.memory = 1ULL << 30, .cpu_seconds = 3, .file_size = 0};
-constexpr std::size_t kMostInput = 64UL << 20;
-
-Result<std::string> read_all() {
-  std::string text;
-  std::array<char, 64 * 1024> block;
-  for (;;) {
-    const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
-    if (got == 0) {
-      return text;
-    }
-    if (got < 0 && errno != EINTR) {
-      return Error::from_errno("read the input");
-    }
-    text.append(block.data(), static_cast<std::size_t>(got > 0 ? got : 0));
-    if (text.size() > kMostInput) {
-      return Error(ErrorCode::kInvalid, "there is more to check than 64 MiB");
-    }
-  }
-}
+constexpr Bytes kMostInput = 64_MiB;
 
 Result<void> check() {
   GB_TRY(confined::confine_self(kBounds, confined::Root::kKeep, kFilter));
-  const std::string text = GB_TRY(read_all());
+  const std::string text = GB_TRY(sys::read_all(STDIN_FILENO, kMostInput, "the input"));
   std::size_t size = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), size);
   const std::size_t begin = static_cast<std::size_t>(end - text.data()) + 1;

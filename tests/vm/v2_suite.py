@@ -17,6 +17,10 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from parts import part_of_today  # noqa: E402
+
 CGROUP = pathlib.Path("/sys/fs/cgroup")
 USER = 1000
 # Emulated processors are some 20 times slower.
@@ -37,6 +41,10 @@ print(born, flush=True)
 """
 SPIN = """
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from parts import part_of_today  # noqa: E402
 end = time.monotonic() + 4
 while time.monotonic() < end:
     pass
@@ -330,16 +338,17 @@ def main():
                                                   / "build/release/bin/glovebox"))
     parser.add_argument("--short", action="store_true",
                         help="in most scenes, check only what depends on where the groups lie")
+    parser.add_argument("--parts", type=int, default=1, metavar="N",
+                        help="run one of N parts of the checks, every day another one")
     parser.add_argument("--only", default="", metavar="TEXT", help="run only checks with TEXT in their name")
     options = parser.parse_args()
     if not (CGROUP / "cgroup.controllers").exists() or os.geteuid() != 0:
         sys.exit("v2_suite: needs root and cgroup v2 at /sys/fs/cgroup; see tests/vm/README.md")
-    results = []
-    for title, functions, glovebox in scenes(options.glovebox, options.short):
-        for function in functions:
-            name = f"{title}: {function.__name__.replace('_', ' ')}"
-            if options.only in name:
-                results.append(run_check(name, function, glovebox))
+    wanted = [(f"{title}: {function.__name__.replace('_', ' ')}", function, glovebox)
+              for title, functions, glovebox in scenes(options.glovebox, options.short)
+              for function in functions]
+    results = [run_check(*each) for each in part_of_today(wanted, options.parts)
+               if options.only in each[0]]
     print(f"{results.count(True)} passed, {results.count(False)} failed")
     return 0 if results and all(results) else 1
 

@@ -24,9 +24,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/hex.h"
 #include "base/sys/descriptors.h"
 #include "base/sys/memory_file.h"
+#include "base/sys/read_all.h"
 #include "base/sys/start_process.h"
 #include "base/text.h"
 #include "service/keeper/build_json.h"
@@ -219,24 +221,6 @@ class Caller {
   const UniqueFd grants_;
 };
 
-Result<json> read_order() {
-  std::string text;
-  std::array<char, 65536> buffer{};
-  for (;;) {
-    const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got < 0) {
-      return Error::from_errno("read a build");
-    }
-    if (got == 0) {
-      return unpack(text);
-    }
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  }
-}
-
 // What a daemon with fewer rights may not have done for it.
 Result<void> check_foreign(const Recipe& recipe) {
   if (recipe.debootstrap) {
@@ -320,12 +304,13 @@ int run_builder(const std::string& directory) {
   // Nobody is left to take the answer, or to look after it.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)::signal(SIGPIPE, SIG_IGN);
-  const auto order = read_order();
-  if (!order || !order->is_object()) {
+  const auto text = sys::read_all(STDIN_FILENO, Bytes{kMaxMessage}, "the build");
+  const json order = text ? unpack(text.value()) : json();
+  if (!order.is_object()) {
     return 1;
   }
   std::vector<UniqueFd> passed;
-  const auto count = std::min<std::size_t>(order->value("passed", 0U), kMostPassed);
+  const auto count = std::min<std::size_t>(order.value("passed", 0U), kMostPassed);
   for (std::size_t i = 0; i < count; ++i) {
     const int fd = kFirstPassed + static_cast<int>(i);
     (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -340,8 +325,8 @@ int run_builder(const std::string& directory) {
   Caller caller{UniqueFd(kSocket), std::move(grants)};
   bool answered = false;
   try {
-    const auto done = order->contains("recipe") ? build(*order, passed, directory, caller)
-                                                : send_archive(*order, directory, caller);
+    const auto done = order.contains("recipe") ? build(order, passed, directory, caller)
+                                               : send_archive(order, directory, caller);
     std::vector<int> held;
     for (std::size_t i = 0; done && i < std::min(done->held.size(), sys::kMaxPassed); ++i) {
       held.push_back(done->held[i].lock_fd());

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/confined/confine.h"
+#include "base/sys/read_all.h"
 #include "base/sys/write_all.h"
 #include "context/notebook/html.h"
 #include "context/notebook/read.h"
@@ -23,26 +24,6 @@ constexpr auto kFilter = confined::allow_only(
     confined::join(std::array<std::uint32_t, 2>{SYS_read, SYS_write}, confined::kMemoryAndEnd));
 // The largest notebook that is read takes 1.3 GiB, with what its values cost.
 constexpr confined::Bounds kBounds{.memory = 2ULL << 30, .cpu_seconds = 60, .file_size = 0};
-
-Result<std::string> read_all() {
-  const std::uint64_t most = ReadLimits().size.count;
-  std::string text;
-  std::array<char, 64 * 1024> block;
-  for (;;) {
-    const ssize_t got = ::read(STDIN_FILENO, block.data(), block.size());
-    if (got == 0) {
-      return text;
-    }
-    if (got < 0 && errno != EINTR) {
-      return Error::from_errno("read the notebook");
-    }
-    text.append(block.data(), static_cast<std::size_t>(got > 0 ? got : 0));
-    if (text.size() > most) {
-      return Error(ErrorCode::kInvalid,
-                   "the notebook is larger than " + to_string(ReadLimits().size));
-    }
-  }
-}
 
 // Gathers pieces; a page has very many small ones.
 class Writer {
@@ -71,7 +52,7 @@ class Writer {
 
 Result<void> render() {
   GB_TRY(confined::confine_self(kBounds, confined::Root::kKeep, kFilter));
-  const std::string text = GB_TRY(read_all());
+  const std::string text = GB_TRY(sys::read_all(STDIN_FILENO, ReadLimits().size, "the notebook"));
   const Notebook notebook = GB_TRY(read_notebook(text));
   Writer writer;
   notebook_to_html(notebook, {}, [&writer](std::string_view piece) { writer.add(piece); });
