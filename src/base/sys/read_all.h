@@ -30,7 +30,8 @@ inline Result<std::string> read_all(int fd, Bytes most, std::string_view subject
       return Error::from_errno("read " + std::string(subject));
     }
     if (text.size() > most.count) {
-      return Error(ErrorCode::kInvalid, std::string(subject) + " is larger than " + to_string(most));
+      return Error(ErrorCode::kInvalid,
+                   std::string(subject) + " is larger than " + to_string(most));
     }
   }
 }

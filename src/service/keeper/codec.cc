@@ -26,6 +26,10 @@ SystemTime to_time(std::int64_t ms) { return SystemTime(milliseconds(ms)); }
 json to_json(const Environment& env) { return fields::encode(env); }
 json to_json(const CreateOrder& order) { return fields::encode(order); }
 json to_json(const SandboxUsage& usage) { return fields::encode(usage); }
+json to_json(const Ending& ending) {
+  return {{"reason", to_string(ending.reason)}, {"at", to_ms(ending.at)}};
+}
+
 json to_json(const ContextRequest& request) { return fields::encode(request); }
 json to_json(const ContextInfo& info) { return fields::encode(info); }
 json to_json(const ExecuteRequest& request) { return fields::encode(request); }

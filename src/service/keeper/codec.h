@@ -24,6 +24,7 @@ nlohmann::json to_json(const CreateOrder& order);
 nlohmann::json to_json(const NetworkOrder& order);
 nlohmann::json to_json(const SandboxUsage& usage);
 nlohmann::json to_json(const SandboxConnections& connections);
+nlohmann::json to_json(const Ending& ending);
 nlohmann::json to_json(const ContextRequest& request);
 nlohmann::json to_json(const ContextInfo& info);
 nlohmann::json to_json(const ExecuteRequest& request);

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "service/keeper/call_arguments.h"
 #include "service/keeper/call_budget.h"
 #include "service/keeper/calls.h"
 #include "service/keeper/codec.h"
@@ -134,21 +135,16 @@ struct Shared {
   CallBudget budget{kCalls};
 };
 
-std::string text_of(const nlohmann::json& request, const char* name) {
-  const auto found = request.find(name);
-  return found != request.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // Of a call that is about no sandbox, or about one that is to be made.
 std::string tenant_in(const nlohmann::json& request) {
   const auto order = request.find("order");
-  return text_of(order != request.end() && order->is_object() ? *order : request, "tenant");
+  return text_in(order != request.end() && order->is_object() ? *order : request, "tenant");
 }
 
 Result<CallBudget::Place> enter(CallBudget& budget,
                                 const nlohmann::json& request,
                                 const CallContext& context) {
-  const std::string sandbox = text_of(request, "sandbox");
+  const std::string sandbox = text_in(request, "sandbox");
   const std::string tenant =
       sandbox.empty() ? tenant_in(request) : context.keeper.tenant_of(sandbox);
   return context.terms.kind == CallKind::kEnds ? budget.enter_reserve(tenant)
@@ -214,7 +210,7 @@ void serve_connection(Keeper& keeper, KeeperWire& wire, Shared& shared) {
     if (!request.is_object()) {
       return;
     }
-    const std::string name = text_of(request, "call");
+    const std::string name = text_in(request, "call");
     bool gone = false;
     CallContext context{
         .keeper = keeper,
