@@ -19,8 +19,8 @@ using nlohmann::json;
 Result<json> make_image(const json& arguments, CallContext& context) {
   const std::string image = GB_TRY(context.keeper.paths().resolve_new(text_in(arguments, "image")));
   const ImageShape shape{.size = Bytes{static_cast<std::uint64_t>(number_in(arguments, "size"))},
-                         .inodes = static_cast<std::uint32_t>(
-                             std::clamp<std::int64_t>(number_in(arguments, "inodes"), 0, UINT32_MAX))};
+                         .inodes = static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+                             number_in(arguments, "inodes"), 0, UINT32_MAX))};
   GB_TRY(context.keeper.images().make(image, shape));
   const bool shares = GB_TRY(context.keeper.images().shares_copies(image));
   return json{{"shares_copies", shares}};

@@ -118,8 +118,8 @@ Result<json> export_saved(const json& arguments, CallContext& context) {
   const OwnPaths& paths = context.keeper.paths();
   const std::string saved = GB_TRY(paths.resolve(text_in(arguments, "saved")));
   const ExportKey key = GB_TRY(ExportKey::open(paths.directory()));
-  MemoryExport made =
-      GB_TRY(export_memory(key, saved, text_in(arguments, "tier"), object_in(arguments, "order").dump()));
+  MemoryExport made = GB_TRY(
+      export_memory(key, saved, text_in(arguments, "tier"), object_in(arguments, "order").dump()));
   context.passed = std::move(made.files);
   return json{{"manifest", std::move(made.manifest)}, {"signature", std::move(made.signature)}};
 }
@@ -168,10 +168,10 @@ Result<json> dry_runs(const json& arguments, CallContext& context) {
 
 Result<json> decide_dry_run(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox_in(arguments, context));
-  GB_TRY(
-      held->decide(text_in(arguments, "dry_run"),
-                   {.commit = object_in(arguments, "commit") == true, .seal = text_in(arguments, "seal")},
-                   turn_patience(context)));
+  GB_TRY(held->decide(
+      text_in(arguments, "dry_run"),
+      {.commit = object_in(arguments, "commit") == true, .seal = text_in(arguments, "seal")},
+      turn_patience(context)));
   return json();
 }
 
