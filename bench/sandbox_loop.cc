@@ -2,6 +2,8 @@
 // Times the library without any program around it.
 //
 //   sandbox-loop --runs 300 --warmup 20      one sandbox after the other, each for one /bin/true
+//   sandbox-loop --user root                 the same with a root that can be written, and with the
+//                                            list of what has changed there
 //   sandbox-loop --parallel 200              200 sandboxes alive at once; is every answer right?
 //
 // Prints one JSON object. Times are in microseconds.
@@ -34,6 +36,7 @@ struct Options {
   std::size_t runs = 300;
   std::size_t warmup = 20;
   std::size_t parallel = 0;
+  bool root = false;
   TierWish tier;
 };
 
@@ -75,10 +78,18 @@ Result<void> one_after_the_other(const Options& options) {
   std::string tier;
   for (std::size_t i = 0; i < options.warmup + options.runs; ++i) {
     const Clock::time_point begun = Clock::now();
-    const std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create({}, options.tier));
+    SandboxSpec spec;
+    spec.as_root = options.root;
+    const std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, options.tier));
     const Clock::time_point created = Clock::now();
+    if (options.root) {
+      GB_TRY(sandbox->mark());
+    }
     const RunOutcome outcome =
         GB_TRY(sandbox->run({.argv = {"/bin/true"}, .env = {}, .cwd = {}}, {}));
+    if (options.root) {
+      (void)GB_TRY(sandbox->changed_files());
+    }
     const Clock::time_point ran = Clock::now();
     GB_TRY(sandbox->end());
     const Clock::time_point ended = Clock::now();
@@ -190,6 +201,9 @@ bool parse(const std::vector<std::string_view>& words, Options& options) {
       understood = parse_count(value, options.warmup);
     } else if (name == "--parallel") {
       understood = parse_count(value, options.parallel) && options.parallel > 0;
+    } else if (name == "--user") {
+      options.root = value == "root";
+      understood = options.root;
     } else if (name == "--tier") {
       options.tier.exactly = value;
       understood = true;
@@ -205,7 +219,8 @@ int main_of(const std::vector<std::string_view>& words) {
   Options options;
   if (!parse(words, options)) {
     std::fprintf(stderr,
-                 "usage: sandbox-loop [--runs N] [--warmup W] [--parallel K] [--tier NAME]\n");
+                 "usage: sandbox-loop [--runs N] [--warmup W] [--user root] [--parallel K] "
+                 "[--tier NAME]\n");
     return 2;
   }
   if (options.parallel > 0) {

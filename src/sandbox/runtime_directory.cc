@@ -26,6 +26,25 @@ std::optional<std::string> path_in(const char* variable) {
 
 std::string variable() { return ::geteuid() == 0 ? "GLOVEBOX_RUNTIME_DIR" : "XDG_RUNTIME_DIR"; }
 
+}  // namespace
+
+std::string runtime_directory() {
+  if (::geteuid() == 0) {
+    if (auto named = path_in("GLOVEBOX_RUNTIME_DIR")) {
+      return *std::move(named);
+    }
+    if (guest_ids()) {
+      return kOfRoot;
+    }
+  }
+  if (const auto xdg = path_in("XDG_RUNTIME_DIR")) {
+    return *xdg + "/glovebox";
+  }
+  return "/tmp/glovebox-" + std::to_string(::geteuid());
+}
+
+bool shares_slot_numbers() { return runtime_directory() != kOfRoot; }
+
 Result<UniqueFd> open_private_directory(const std::string& path) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     UniqueFd directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -49,25 +68,6 @@ Result<UniqueFd> open_private_directory(const std::string& path) {
   }
   return Error(ErrorCode::kUnavailable, "no directory at " + path);
 }
-
-}  // namespace
-
-std::string runtime_directory() {
-  if (::geteuid() == 0) {
-    if (auto named = path_in("GLOVEBOX_RUNTIME_DIR")) {
-      return *std::move(named);
-    }
-    if (guest_ids()) {
-      return kOfRoot;
-    }
-  }
-  if (const auto xdg = path_in("XDG_RUNTIME_DIR")) {
-    return *xdg + "/glovebox";
-  }
-  return "/tmp/glovebox-" + std::to_string(::geteuid());
-}
-
-bool shares_slot_numbers() { return runtime_directory() != kOfRoot; }
 
 Result<UniqueFd> open_runtime_directory() { return open_private_directory(runtime_directory()); }
 

@@ -24,6 +24,9 @@ Result<UniqueFd> open_runtime_directory();
 // Likewise the one that all programs of root's on this host share, whatever their own is.
 Result<UniqueFd> open_shared_runtime_directory();
 
+// Likewise one at that path, which must be absolute.
+Result<UniqueFd> open_private_directory(const std::string& path);
+
 // Of `glovebox pool` (service/run_pool/sandbox_pool.h), in that directory: its socket, and what it
 // holds locked as long as it lives (flock(2)). Slots have no dot in front.
 inline constexpr const char* kPoolSocket = ".pool";

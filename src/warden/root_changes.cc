@@ -110,26 +110,6 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-struct OverlayMount {
-  std::string target;
-  std::string layer;  // The name of its directory among the layers.
-};
-
-std::optional<OverlayMount> overlay_of(std::string_view line) {
-  constexpr std::string_view kKind = " - overlay ";
-  constexpr std::string_view kUpper = ",upperdir=run/layers/";
-  const std::size_t kind = line.find(kKind);
-  const std::size_t upper = line.find(kUpper);
-  if (kind == line.npos || upper == line.npos || upper < kind) {
-    return std::nullopt;
-  }
-  std::string_view layer = line.substr(upper + kUpper.size());
-  for (int field = 0; field < 4; ++field) {
-    (void)take(line, ' ');
-  }
-  return OverlayMount{.target = unescaped(take(line, ' ')), .layer = std::string(take(layer, '/'))};
-}
-
 }  // namespace
 
 // Of all places together.
@@ -148,6 +128,9 @@ class RootChanges::Walk {
       return;
     }
     const std::uint64_t empty = size_when_empty(place.top.get());
+    if (begin.empty() && top.stx_size == empty && nanoseconds(top.stx_ctime) < since_ns_) {
+      return;
+    }
     while (!pending.empty() && !over_) {
       const auto [path, depth] = std::move(pending.back());
       pending.pop_back();
@@ -225,6 +208,32 @@ class RootChanges::Collection {
   std::size_t bytes_ = 0;
 };
 
+std::optional<RootChanges::OverlayMount> RootChanges::overlay_of(std::string_view line) {
+  constexpr std::string_view kKind = " - overlay ";
+  constexpr std::string_view kUpper = ",upperdir=run/layers/";
+  const std::size_t kind = line.find(kKind);
+  const std::size_t upper = line.find(kUpper);
+  if (kind == line.npos || upper == line.npos || upper < kind) {
+    return std::nullopt;
+  }
+  std::string_view layer = line.substr(upper + kUpper.size());
+  for (int field = 0; field < 4; ++field) {
+    (void)take(line, ' ');
+  }
+  return OverlayMount{.target = unescaped(take(line, ' ')), .layer = std::string(take(layer, '/'))};
+}
+
+std::vector<RootChanges::OverlayMount> RootChanges::read_overlays() {
+  std::vector<OverlayMount> found;
+  const std::string text = whole_text(mounts_);
+  for (std::string_view rest = text; !rest.empty();) {
+    if (auto overlay = overlay_of(take(rest, '\n'))) {
+      found.push_back(*std::move(overlay));
+    }
+  }
+  return found;
+}
+
 std::vector<RootChanges::Place> RootChanges::places(bool all) const {
   std::vector<Place> found;
   const auto add = [&found](Result<UniqueFd> top, UniqueFd lower, std::string prefix) {
@@ -240,15 +249,12 @@ std::vector<RootChanges::Place> RootChanges::places(bool all) const {
   if (!all && std::ranges::any_of(found, has_etc)) {
     return found;
   }
-  const std::string text = whole_text(mounts_);
-  for (std::string_view rest = text; !rest.empty();) {
-    const auto overlay = overlay_of(take(rest, '\n'));
-    if (!overlay || (!all && overlay->target != "/etc")) {
-      continue;
+  for (const OverlayMount& overlay : overlays_) {
+    if (all || overlay.target == "/etc") {
+      auto lower = sys::open_beneath(layers_.get(), overlay.layer + "/lower", kDirectory);
+      add(sys::open_beneath(layers_.get(), overlay.layer + "/upper", kDirectory),
+          lower ? std::move(lower).value() : UniqueFd(), overlay.target);
     }
-    auto lower = sys::open_beneath(layers_.get(), overlay->layer + "/lower", kDirectory);
-    add(sys::open_beneath(layers_.get(), overlay->layer + "/upper", kDirectory),
-        lower ? std::move(lower).value() : UniqueFd(), overlay->target);
   }
   return found;
 }
@@ -256,6 +262,9 @@ std::vector<RootChanges::Place> RootChanges::places(bool all) const {
 void RootChanges::mark() {
   if (!layers_) {
     return;
+  }
+  if (overlays_.empty()) {
+    overlays_ = read_overlays();
   }
   marked_.clear();
   marked_at_ns_ = file_time();
@@ -296,10 +305,11 @@ void RootChanges::add_to(FilesReport& report) const {
         [&](const std::string& path, const struct statx& status) {
           const bool deleted = place.lower && is_whiteout(status);
           const auto before = marked_.find(prefix + path);
-          if (before != marked_.end() && !deleted) {
+          const Seen now{status.stx_ino, nanoseconds(status.stx_ctime)};
+          // What had been deleted before the mark is as it was.
+          if (before != marked_.end() && (!deleted || before->second == now)) {
             still_there.insert(before->first);
           }
-          const Seen now{status.stx_ino, nanoseconds(status.stx_ctime)};
           if (now.changed_ns < marked_at_ns_ || (!deleted && !S_ISREG(status.stx_mode)) ||
               (before != marked_.end() && before->second == now)) {
             return;

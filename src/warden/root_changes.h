@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -53,8 +54,17 @@ class RootChanges {
   // All of them, or only the one with the configuration.
   [[nodiscard]] std::vector<Place> places(bool all) const;
 
+  // What is mounted does not change: no guest may mount.
+  struct OverlayMount {
+    std::string target;
+    std::string layer;  // The name of its directory among the layers.
+  };
+  static std::optional<OverlayMount> overlay_of(std::string_view line);
+  std::vector<OverlayMount> read_overlays();
+
   UniqueFd layers_;
   UniqueFd mounts_;
+  std::vector<OverlayMount> overlays_;
   std::map<std::string, Seen, std::less<>> marked_;
   std::int64_t marked_at_ns_ = 0;
 };

@@ -50,6 +50,11 @@ inline constexpr std::uint32_t kAtRecursive = 0x8000;
 inline constexpr std::uint32_t kOpenTreeClone = 0x1;
 inline constexpr std::uint32_t kMoveMountFromEmptyPath = 0x4;
 inline constexpr std::uint32_t kMoveMountToEmptyPath = 0x40;
+// Likewise: fsopen, fsconfig, fsmount.
+inline constexpr std::uint32_t kFsopenCloexec = 0x1;
+inline constexpr std::uint32_t kFsconfigSetString = 1;
+inline constexpr std::uint32_t kFsconfigCreate = 6;
+inline constexpr std::uint32_t kFsmountCloexec = 0x1;
 
 // arch/x86/entry/syscalls/syscall_64.tbl, Linux 6.6.
 inline constexpr long kSysFchmodat2 = 452;

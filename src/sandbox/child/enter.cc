@@ -399,11 +399,13 @@ class Entrance {
   }
 
   long lay_over(const Overlay& overlay) noexcept {
-    const long lower = overlay.lower_fd >= 0
-                           ? attach(overlay.lower_fd, overlay.place)
-                           : bind({overlay.lower, overlay.place, kReadOnly, false});
-    if (lower < 0) {
-      return lower;
+    for (const Lower& lower : overlay.lowers) {
+      const long r = lower.place == nullptr ? 0
+                     : lower.fd >= 0        ? attach(lower.fd, lower.place)
+                                            : bind({lower.source, lower.place, kReadOnly, false});
+      if (r < 0) {
+        return r;
+      }
     }
     return mount("overlay", overlay.target, "overlay", MS_NODEV, overlay.options);
   }

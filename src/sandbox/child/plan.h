@@ -82,12 +82,17 @@ struct Graft {
   const char* target;
 };
 
-// A directory with changes: what is below `lower`, under what is written later. It is mounted at
-// `place` for the overlay, and stays there: each unmounting would wait for an RCU grace period.
+// What is below the changes of an overlay. It is mounted at `place` for that, and stays there: each
+// unmounting would wait for an RCU grace period.
+struct Lower {
+  int fd = -1;                   // A detached mount of the parent's, or -1 for
+  const char* source = nullptr;  // an absolute path outside.
+  const char* place = nullptr;   // Out of the guest's sight. Null: there is none.
+};
+
+// A directory with changes: what is below, under what is written later.
 struct Overlay {
-  int lower_fd;       // A detached mount of the parent's, or -1 for
-  const char* lower;  // an absolute path outside.
-  const char* place;  // Out of the guest's sight.
+  std::array<Lower, 2> lowers;
   const char* target;
   const char* options;  // Documentation/filesystems/overlayfs.rst of Linux.
 };

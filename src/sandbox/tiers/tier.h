@@ -128,6 +128,8 @@ struct Enclosure {
   std::vector<Timing> timings;
   // What the set-up still reads until its exec (sandbox/launch.h).
   std::shared_ptr<const void> setup;
+  // What must stay as long as the sandbox.
+  std::shared_ptr<const void> held{};
 };
 
 class Tier {

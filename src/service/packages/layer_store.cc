@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <ctime>
 #include <fstream>
 #include <iterator>
@@ -19,44 +18,16 @@
 #include "base/sys/draft_directory.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
+#include "sandbox/cache_directory.h"
 #include "service/packages/layer_seal.h"
 
 namespace glovebox {
 namespace {
 
-constexpr const char* kWritableHint = "set XDG_CACHE_HOME to a writable directory";
-
 std::string seal_path(const std::string& layer) { return layer + "/seal"; }
 
-std::string cache_directory(const std::string& name) {
-  // NOLINTBEGIN(concurrency-mt-unsafe): nothing here changes the environment.
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  const char* const home = std::getenv("HOME");
-  // NOLINTEND(concurrency-mt-unsafe)
-  if (cache != nullptr && *cache == '/') {
-    return std::string(cache) + "/glovebox/" + name;
-  }
-  if (::geteuid() != 0 && home != nullptr && *home == '/') {
-    return std::string(home) + "/.cache/glovebox/" + name;
-  }
-  return "/var/cache/glovebox/" + name;
-}
-
 Error cannot_keep(const std::string& attempt) {
-  return Error::from_errno(attempt).with_hint(kWritableHint);
-}
-
-// Others may look, for a guest of root's is somebody else; only we may write.
-Result<void> make_directories(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
-    const std::string part = path.substr(0, slash);
-    if (::mkdir(part.c_str(), 0755) != 0 && errno != EEXIST) {
-      return cannot_keep("create " + printable(part));
-    }
-    if (slash == std::string::npos) {
-      return {};
-    }
-  }
+  return Error::from_errno(attempt).with_hint(kCacheHint);
 }
 
 // The names in a directory, without the dots.
@@ -92,17 +63,11 @@ LayerDraft::~LayerDraft() {
   }
 }
 
-Result<std::string> own_cache_directory(const std::string& name) {
-  std::string path = cache_directory(name);
-  GB_TRY(make_directories(path));
-  return path;
-}
-
 Result<LayerStore> LayerStore::open_default() { return open(cache_directory("layers")); }
 
 Result<LayerStore> LayerStore::open(const std::string& directory) {
   const LayerStore store(directory);
-  GB_TRY(make_directories(store.memory()));
+  GB_TRY(make_cache_directories(store.memory()));
   struct stat status {};
   if (::stat(directory.c_str(), &status) != 0) {
     return cannot_keep("open " + printable(directory));
@@ -137,7 +102,7 @@ Result<LayerDraft> LayerStore::begin() const {
   if (!made) {
     return made.error().code() == ErrorCode::kUnavailable
                ? std::move(made).error()
-               : std::move(made).error().with_hint(kWritableHint);
+               : std::move(made).error().with_hint(kCacheHint);
   }
   LayerDraft draft(std::move(made->path), std::move(made->lock));
   if (::mkdir(draft.files().c_str(), 0755) != 0) {

@@ -17,11 +17,6 @@
 
 namespace glovebox {
 
-// Where what can be made again is kept: $XDG_CACHE_HOME/glovebox/NAME; else
-// /var/cache/glovebox/NAME for root and ~/.cache/glovebox/NAME for others. Makes it; others may
-// look.
-Result<std::string> own_cache_directory(const std::string& name);
-
 // A layer in use: it is not removed while this lives.
 class Layer {
  public:
@@ -64,7 +59,7 @@ class LayerStore {
   // All layers together take no more of the disk, but for those in use.
   static constexpr Bytes kMaxTotal = 4_GiB;
 
-  // In own_cache_directory("layers").
+  // In cache_directory("layers").
   static Result<LayerStore> open_default();
   // In `directory`, which must be ours alone to write to. Makes it.
   static Result<LayerStore> open(const std::string& directory);

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "service/packages/layer_store.h"
+#include "sandbox/cache_directory.h"
 #include "service/templates/dockerfile_image.h"
 #include "service/templates/image_workspace.h"
 #include "service/templates/registry_image.h"

@@ -438,7 +438,8 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
                    .nested = spec.nested,
                    .notes = std::move(notes),
                    .timings = watch.laps(),
-                   .setup = setup};
+                   .setup = setup,
+                   .held = std::make_shared<SystemLayer>(setup->files.take_system_layer())};
 }
 
 }  // namespace glovebox

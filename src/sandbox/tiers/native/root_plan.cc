@@ -97,8 +97,8 @@ constexpr child::AccessRule kWrittenRoot = {
 
 std::span<const child::AccessRule> native_access_rules() { return kAccessRules; }
 
-Result<UniqueFd> take_along(const std::string& source) {
-  const long clone = sys::raw(SYS_open_tree, AT_FDCWD, source.c_str(),
+Result<UniqueFd> take_along(int directory, const std::string& source) {
+  const long clone = sys::raw(SYS_open_tree, directory, source.c_str(),
                               abi::kOpenTreeClone | O_CLOEXEC | AT_SYMLINK_NOFOLLOW);
   if (clone == -EPERM) {
     return UniqueFd();
@@ -148,14 +148,15 @@ Result<void> RootPlan::add_mount(const Mount& mount) {
                           : Error(ErrorCode::kUnsupported,
                                   "'" + mount.target + "' already exists in the template");
   }
-  add_parents(target);
+  const std::string made = made_at(target);
+  add_parents(made);
   if (S_ISDIR(*type)) {
-    add_directory(target, 0755);
+    add_directory(made, 0755);
   } else {
-    files_.push_back({keep(target), {}});
+    files_.push_back({keep(made), {}});
   }
   if (mount.closed) {
-    if (UniqueFd taken = GB_TRY(take_along(mount.source))) {
+    if (UniqueFd taken = GB_TRY(take_along(AT_FDCWD, mount.source))) {
       grafts_.push_back({taken.get(), keep(target)});
       taken_.push_back(std::move(taken));
       return {};
@@ -265,7 +266,7 @@ Result<void> RootPlan::add_other_root(const std::string& root) {
   add_directory("opt", 0755);
   add_directory("opt/glovebox", 0755);
   if (!as_root_) {
-    other_root_ = GB_TRY(take_along(root));
+    other_root_ = GB_TRY(take_along(AT_FDCWD, root));
     if (!other_root_) {
       binds_.push_back({keep(root), kOtherRoot, kReadOnly, false});
     }

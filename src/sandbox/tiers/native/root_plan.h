@@ -14,6 +14,7 @@
 #include "sandbox/child/plan.h"
 #include "sandbox/exec_access.h"
 #include "sandbox/spec.h"
+#include "sandbox/tiers/native/system_layer.h"
 
 namespace glovebox {
 
@@ -25,10 +26,11 @@ std::span<const child::AccessRule> native_access_rules();
 inline constexpr const char* kLayers = "run/layers";
 inline constexpr const char* kDiskWorkspace = "run/layers/workspace";
 
-// A read-only mount of a directory or a file, which the child takes along. Only whoever may mount
+// A read-only mount of a directory or a file (relative to `directory`, or with AT_FDCWD an absolute
+// path), which the child takes along. Only whoever may mount
 // outside can have one; nothing for whoever may not, who is the same user inside and finds the
 // path. As root the guest is another one, whom directories of ours are closed to.
-Result<UniqueFd> take_along(const std::string& source);
+Result<UniqueFd> take_along(int directory, const std::string& source);
 
 // Owns every string and array that the plan points to. Must live until the child has exec'ed.
 class RootPlan {
@@ -44,6 +46,9 @@ class RootPlan {
 
   // Mounts whose files are to belong to whom their numbers say inside, before the child sees them.
   [[nodiscard]] std::span<const int> mounts_to_map() const { return to_map_; }
+
+  // Holds what is shown of the host's configuration. Once.
+  [[nodiscard]] SystemLayer take_system_layer() { return std::move(system_layer_); }
 
   // As Enclosure::system.
   [[nodiscard]] const std::vector<std::string>& system() const { return system_; }
@@ -78,22 +83,28 @@ class RootPlan {
 
   // Of a guest that is root (written_root.cc).
   enum class Owners { kShown, kNobody };
-  // What is in `source` outside, and below it whatever the guest writes. Owners::kShown: files
+  // What is in `source` outside, and above it whatever the guest writes. Owners::kShown: files
   // belong to whom their numbers say, if the file system allows that; otherwise those of the host's
-  // root belong to nobody, and only what others may read can be read. Where such directories are to
-  // be written to, `own_levels` of them are made anew.
+  // root belong to nobody, and only what others may read can be read. Between the two may be
+  // `directories`, whose owners are shown, so that they can be written to.
   Result<void> add_overlay(const std::string& source,
                            const std::string& target,
                            Owners owners,
-                           int own_levels = 0);
-  void add_own_levels(const std::string& source, const std::string& upper, int levels);
+                           SystemLayer::Directory directories = {});
+  void add_overlay(SystemLayer::Directory lower,
+                   std::uint32_t mode,
+                   const std::string& target,
+                   Owners owners,
+                   SystemLayer::Directory directories);
+  child::Lower add_lower(SystemLayer::Directory lower, const std::string& place, Owners owners);
+  // Where a directory or a file is made so that it is there later, below what is mounted.
+  [[nodiscard]] std::string made_at(const std::string& target) const;
   // Whether what is written there once is there already.
   [[nodiscard]] bool is_written() const { return disk_fd_ >= 0 && !disk_is_fresh_; }
   // What of the root is on the sandbox's disk beside the layers.
   void add_disk(const SandboxSpec& spec);
   Result<void> add_written_system();
   Result<void> add_written_etc(const SandboxSpec& spec);
-  void copy_public_files(const std::string& source, const std::string& target);
   void add_text(std::string path, std::string text, std::uint32_t mode = 0644);
   Result<void> add_accounts(const SandboxSpec& spec, const std::string& etc);
   void add_machine(const Limits& limits);
@@ -103,6 +114,7 @@ class RootPlan {
   // Top-level names, and those in /opt, that show what another root has there.
   std::vector<std::string> other_names_;
   UniqueFd other_root_;
+  SystemLayer system_layer_;
   std::vector<UniqueFd> taken_;  // Mounts of grafts and overlays.
   std::vector<int> to_map_;
   std::vector<child::Overlay> overlays_;

@@ -3,15 +3,12 @@
 // overlay (Documentation/filesystems/overlayfs.rst), whose upper layer is in the sandbox's own
 // tmpfs, and so within its limits. Of the host's /etc and /var it shows what package managers need
 // to work on the host's /usr, and nothing that only the host's root may read.
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <deque>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -28,42 +25,10 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::size_t kLargestText = 1U << 20;
-// Own directories in an upper layer: for each the guest has an inode less.
-constexpr std::size_t kMostOwnDirectories = 32;
-
-// Directories of the host's /etc, none of them for secrets; whatever is not for everybody to read
-// stays closed. Their directories of the first level can be written to.
-constexpr std::array<const char*, 3> kEtcDirectories = {"alternatives", "pam.d", "ssl"};
-
-// Directories of which the files that everybody may read are copied, which takes less time where
-// they are few; and single files.
-// Python's are what its packages' scripts read, and its own sitecustomize.py is a link to there.
-// Of apt's, auth.conf.d is for passwords.
-constexpr std::array<const char*, 13> kCopiedDirectories = {"apt/apt.conf.d",
-                                                            "apt/keyrings",
-                                                            "apt/preferences.d",
-                                                            "apt/sources.list.d",
-                                                            "apt/trusted.gpg.d",
-                                                            "default",
-                                                            "dpkg",
-                                                            "ld.so.conf.d",
-                                                            "python3",
-                                                            "python3.11",
-                                                            "python3.13",
-                                                            "security",
-                                                            "skel"};
-constexpr std::size_t kMostCopied = 32;  // In each.
-constexpr std::array<const char*, 19> kEtcFiles = {
-    "adduser.conf", "apt/sources.list", "bash.bashrc",  "ca-certificates.conf",
-    "debconf.conf", "debian_version",   "deluser.conf", "host.conf",
-    "ld.so.cache",  "ld.so.conf",       "localtime",    "login.defs",
-    "pam.conf",     "profile",          "protocols",    "services",
-    "shells",       "timezone",         "ucf.conf"};
-
 // What package managers keep, and what everybody may know of it; the rest of /var is fresh.
 constexpr std::array<const char*, 2> kVarDirectories = {"var/lib/dpkg", "var/lib/apt"};
 
-constexpr std::array<std::pair<const char*, std::uint32_t>, 27> kFreshDirectories = {
+constexpr std::array<std::pair<const char*, std::uint32_t>, 24> kFreshDirectories = {
     {{"root", 0700},
      {"srv", 0755},
      {"mnt", 0755},
@@ -87,10 +52,7 @@ constexpr std::array<std::pair<const char*, std::uint32_t>, 27> kFreshDirectorie
      {"var/log", 0755},
      {"var/log/apt", 0755},
      {"var/mail", 02775},
-     {"var/spool", 0755},
-     {"etc", 0755},
-     {"etc/profile.d", 0755},
-     {"etc/init.d", 0755}}};
+     {"var/spool", 0755}}};
 
 // On a sandbox's disk, beside the layers: what is not a layer.
 constexpr const char* kDiskRoot = "run/layers/root";
@@ -180,24 +142,6 @@ std::string shadow(const Accounts& accounts) {
 
 }  // namespace
 
-void RootPlan::copy_public_files(const std::string& source, const std::string& target) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(source.c_str()), ::closedir);
-  if (!entries) {
-    return;
-  }
-  add_parents(target);
-  add_directory(target, 0755);
-  std::size_t copied = 0;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
-  for (const dirent* entry = nullptr; (entry = ::readdir(entries.get())) != nullptr;) {
-    const std::string name = std::string("/") + entry->d_name;
-    std::string text = entry->d_type == DT_REG ? public_text(source + name) : std::string();
-    if (!text.empty() && copied++ < kMostCopied) {
-      add_text(target + name, std::move(text));
-    }
-  }
-}
-
 // Directories of the top that hold what the guest writes, in another root those that it has none
 // of: there each of its own is a layer.
 void RootPlan::add_disk(const SandboxSpec& spec) {
@@ -235,76 +179,75 @@ void RootPlan::add_text(std::string path, std::string text, std::uint32_t mode) 
   files_.push_back({kept, texts_.back(), mode});
 }
 
-// Level by level, as many as there is room for.
-void RootPlan::add_own_levels(const std::string& source, const std::string& upper, int levels) {
-  struct Level {
-    std::string below;  // With a slash in front, or empty.
-    int levels;
-  };
-  std::deque<Level> waiting = {{"", levels}};
-  for (std::size_t made = 0; !waiting.empty(); waiting.pop_front()) {
-    const Level& level = waiting.front();
-    const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir((source + level.below).c_str()),
-                                                      ::closedir);
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
-    for (const dirent* entry = nullptr; entries && (entry = ::readdir(entries.get())) != nullptr;) {
-      const std::string name = entry->d_name;
-      struct stat status {};
-      if (name == "." || name == ".." || made == kMostOwnDirectories ||
-          (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN) ||
-          ::fstatat(::dirfd(entries.get()), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-          !S_ISDIR(status.st_mode) || (status.st_mode & S_IXOTH) == 0) {
-        continue;
-      }
-      const std::string below = level.below + "/" + name;
-      add_directory(upper + below, status.st_mode & 01777);
-      ++more_inodes_;
-      ++made;
-      // One that counts its links has one of each directory in it, and two beside them.
-      if (level.levels > 1 && status.st_nlink != 2) {
-        waiting.push_back({below, level.levels - 1});
-      }
+child::Lower RootPlan::add_lower(SystemLayer::Directory lower,
+                                 const std::string& place,
+                                 Owners owners) {
+  add_directory(place, 0755);
+  ++more_inodes_;
+  const int mount = lower.mount.get();
+  if (lower.mount) {
+    if (owners == Owners::kShown) {
+      to_map_.push_back(mount);
     }
+    taken_.push_back(std::move(lower.mount));
   }
+  return {.fd = mount, .source = keep(std::move(lower.path)), .place = keep(place)};
+}
+
+void RootPlan::add_overlay(SystemLayer::Directory lower,
+                           std::uint32_t mode,
+                           const std::string& target,
+                           Owners owners,
+                           SystemLayer::Directory directories) {
+  const std::string layer = layer_of(target);
+  const std::string upper = layer + "/upper";
+  const std::string work = layer + "/work";
+  std::string lowers = layer + "/lower";
+  add_parents(target);
+  add_directory(target, 0755);
+  add_parents(upper);
+  add_directory(upper, mode);  // The mode of the whole.
+  add_directory(work, 0755);
+  // Beside those, the layer's own and the one that the kernel makes in `work`.
+  more_inodes_ += 4;
+  child::Overlay overlay{.lowers = {add_lower(std::move(lower), lowers, owners)},
+                         .target = keep(target),
+                         .options = nullptr};
+  if (directories.mount || !directories.path.empty()) {
+    const std::string place = layer + "/directories";
+    overlay.lowers[1] = add_lower(std::move(directories), place, Owners::kShown);
+    lowers.insert(0, place + ":");
+  }
+  overlay.options =
+      keep("lowerdir=" + lowers + ",upperdir=" + upper + ",workdir=" + work + ",userxattr");
+  overlays_.push_back(overlay);
 }
 
 Result<void> RootPlan::add_overlay(const std::string& source,
                                    const std::string& target,
                                    Owners owners,
-                                   int own_levels) {
-  const std::string layer = layer_of(target);
-  const std::string upper = layer + "/upper";
-  const std::string work = layer + "/work";
-  const std::string lower = layer + "/lower";
-  add_parents(target);
-  add_directory(target, 0755);
-  add_parents(upper);
-  add_directory(lower, 0755);
+                                   SystemLayer::Directory directories) {
   struct stat status {};
   if (::stat(source.c_str(), &status) != 0) {
     return Error::from_errno("stat " + source);
   }
-  add_directory(upper, status.st_mode & 01777);  // The mode of the whole.
-  add_directory(work, 0755);
-  // Beside those three, the layer's own and the one that the kernel makes in `work`.
-  more_inodes_ += 5;
-  if (own_levels > 0 && !is_written()) {
-    add_own_levels(source, upper, own_levels);
-  }
-  UniqueFd taken = GB_TRY(take_along(source));
-  if (taken && owners == Owners::kShown) {
-    to_map_.push_back(taken.get());
-  }
-  overlays_.push_back(
-      {taken.get(), keep(source), keep(lower), keep(target),
-       keep("lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + work + ",userxattr")});
-  if (taken) {
-    taken_.push_back(std::move(taken));
-  }
+  add_overlay({.mount = GB_TRY(take_along(AT_FDCWD, source)), .path = source},
+              status.st_mode & 01777, target, owners, std::move(directories));
   return {};
 }
 
+std::string RootPlan::made_at(const std::string& target) const {
+  constexpr std::string_view kEtc = "etc/";
+  const bool below =
+      target.starts_with(kEtc) && std::ranges::any_of(overlays_, [](const child::Overlay& overlay) {
+        return std::string_view(overlay.target) == "etc";
+      });
+  return below ? layer_of("etc") + "/upper/" + target.substr(kEtc.size()) : target;
+}
+
 Result<void> RootPlan::add_written_system() {
+  system_layer_ = GB_TRY(SystemLayer::take());
+  add_overlay(system_layer_.take_etc(), 0755, "etc", Owners::kShown, {});
   for (const auto& [path, mode] : kFreshDirectories) {
     add_directory(path, mode);
     ++more_inodes_;
@@ -318,7 +261,7 @@ Result<void> RootPlan::add_written_system() {
   GB_TRY(add_overlay("/usr", "usr", Owners::kShown));
   // The host's administrator keeps things there, some of them for root alone.
   if (::access("/usr/local", F_OK) == 0) {
-    GB_TRY(add_overlay("/usr/local", "usr/local", Owners::kNobody, 3));
+    GB_TRY(add_overlay("/usr/local", "usr/local", Owners::kNobody, system_layer_.take_local()));
   }
   for (const char* const directory : kVarDirectories) {
     if (::access((std::string("/") + directory).c_str(), F_OK) == 0) {
@@ -370,29 +313,7 @@ Result<void> RootPlan::add_accounts(const SandboxSpec& spec, const std::string& 
 }
 
 Result<void> RootPlan::add_written_etc(const SandboxSpec& spec) {
-  std::string etc = "etc";
-  if (!spec.root.empty()) {
-    etc = layer_of("etc") + "/upper";
-  } else {
-    for (const char* const name : kEtcFiles) {
-      if (std::string text = public_text(std::string("/etc/") + name); !text.empty()) {
-        add_text(etc + "/" + name, std::move(text));
-      }
-    }
-    if (!is_written()) {
-      links_.push_back({"etc/os-release", "../usr/lib/os-release"});
-      links_.push_back({"etc/mtab", "../proc/self/mounts"});
-    }
-    for (const char* const name : kCopiedDirectories) {
-      copy_public_files(std::string("/etc/") + name, etc + "/" + name);
-    }
-    for (const char* const name : kEtcDirectories) {
-      const std::string path = std::string("/etc/") + name;
-      if (::access(path.c_str(), F_OK) == 0) {
-        GB_TRY(add_overlay(path, path.substr(1), Owners::kNobody, 1));
-      }
-    }
-  }
+  const std::string etc = layer_of("etc") + "/upper";
   GB_TRY(add_accounts(spec, etc));
   for (auto& [name, text] : etc_of_all(spec)) {
     add_text(etc + "/" + name, std::move(text));
