@@ -74,10 +74,12 @@ Belongings given(Pids pids, Guests guests, std::span<char* const> places) {
     const int next = kFirstMachineFd + static_cast<int>(own.machine.size());
     own.proc_self = UniqueFd(next);
     own.layers = UniqueFd(next + 1);
-    own.mounts = UniqueFd(::openat(next, "mountinfo", O_RDONLY | O_CLOEXEC));
-  } else {
-    own.proc_self = UniqueFd(::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (std::size_t i = 0; i + 1 < places.size(); i += 2) {
+      own.overlays.push_back({.layer = places[i], .target = places[i + 1]});
+    }
+    return own;
   }
+  own.proc_self = UniqueFd(::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
   for (const char* const place : places) {
     own.places.emplace_back(::open(place, O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
@@ -133,7 +135,7 @@ int serve(Pids pids, Guests guests, UniqueFd control, std::span<char* const> pla
   }
   Warden warden(std::move(control), std::move(ended), std::move(own.archiver),
                 std::move(own.machine), Starter(pids, guests), std::move(workspace).value(),
-                RootChanges(std::move(own.layers), std::move(own.mounts)));
+                RootChanges(std::move(own.layers), std::move(own.overlays)));
   warden.announce(walls.encode());
   warden.run();
   return 0;
@@ -142,9 +144,9 @@ int serve(Pids pids, Guests guests, UniqueFd control, std::span<char* const> pla
 }  // namespace
 }  // namespace glovebox::warden
 
-// Usage: glovebox-warden own-pids|shared-pids [root|user [PLACE…]], or glovebox-warden own-kernel
-// [stdin]; only glovebox starts it. Each PLACE is a file system beside the workspace's that guests
-// write to.
+// Usage: glovebox-warden own-pids|shared-pids [user [PLACE…]|root [LAYER TARGET]…], or
+// glovebox-warden own-kernel [stdin]; only glovebox starts it. Each PLACE is a file system beside
+// the workspace's that guests write to, each LAYER that of an overlay (root_changes.h).
 int main(int argc, char** argv) {
   using glovebox::warden::Guests;
   using glovebox::warden::Pids;

@@ -24,8 +24,8 @@ struct Belongings {
   Warden::Machine machine{};
   UniqueFd proc_self{};  // Its own directory of /proc, which guests may not see.
   UniqueFd layers{};     // Of a root that guests can write to, out of their sight; may be absent.
-  UniqueFd mounts{};     // What is mounted where, as the kernel tells us.
-  UniqueFd store{};      // Where snapshots are kept, out of the guests' sight; may be absent.
+  std::vector<RootChanges::Overlay> overlays{};  // Of such a root.
+  UniqueFd store{};  // Where snapshots are kept, out of the guests' sight; may be absent.
   std::vector<UniqueFd> places{};  // File systems beside the workspace's that guests write to.
   std::uint32_t landlock = 0;      // The ABI of the rules that it has set itself; 0: none.
 };

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "base/sys/beneath.h"
@@ -27,7 +26,6 @@ constexpr std::size_t kMaxDepth = 64;
 constexpr std::int64_t kMaxWalkNs = 2'000'000'000;
 constexpr std::size_t kBetweenLooks = 64;    // At the clock.
 constexpr std::size_t kMaxReport = 900'000;  // Bytes: it travels as one frame.
-constexpr std::size_t kMaxMounts = 1U << 20;
 
 constexpr unsigned kWanted = STATX_BASIC_STATS | STATX_BTIME | STATX_MNT_ID;
 
@@ -75,39 +73,6 @@ bool is_opaque(int directory) {
 
 bool is_whiteout(const struct statx& status) {
   return S_ISCHR(status.stx_mode) && status.stx_rdev_major == 0 && status.stx_rdev_minor == 0;
-}
-
-std::string whole_text(const UniqueFd& file) {
-  std::string text;
-  std::array<char, 4096> piece;  // NOLINT(cppcoreguidelines-pro-type-member-init)
-  (void)::lseek(file.get(), 0, SEEK_SET);
-  for (ssize_t got = 0;
-       text.size() < kMaxMounts && (got = ::read(file.get(), piece.data(), piece.size())) > 0;) {
-    text.append(piece.data(), static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
-std::string_view take(std::string_view& text, char end) {
-  const std::size_t size = std::min(text.find(end), text.size());
-  const std::string_view taken = text.substr(0, size);
-  text.remove_prefix(std::min(size + 1, text.size()));
-  return taken;
-}
-
-// Spaces and the like are "\040" there (proc(5)).
-std::string unescaped(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
-                                 (text[i + 3] - '0'));
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
 }
 
 }  // namespace
@@ -208,52 +173,25 @@ class RootChanges::Collection {
   std::size_t bytes_ = 0;
 };
 
-std::optional<RootChanges::OverlayMount> RootChanges::overlay_of(std::string_view line) {
-  constexpr std::string_view kKind = " - overlay ";
-  constexpr std::string_view kUpper = ",upperdir=run/layers/";
-  const std::size_t kind = line.find(kKind);
-  const std::size_t upper = line.find(kUpper);
-  if (kind == line.npos || upper == line.npos || upper < kind) {
-    return std::nullopt;
-  }
-  std::string_view layer = line.substr(upper + kUpper.size());
-  for (int field = 0; field < 4; ++field) {
-    (void)take(line, ' ');
-  }
-  return OverlayMount{.target = unescaped(take(line, ' ')), .layer = std::string(take(layer, '/'))};
-}
-
-std::vector<RootChanges::OverlayMount> RootChanges::read_overlays() {
-  std::vector<OverlayMount> found;
-  const std::string text = whole_text(mounts_);
-  for (std::string_view rest = text; !rest.empty();) {
-    if (auto overlay = overlay_of(take(rest, '\n'))) {
-      found.push_back(*std::move(overlay));
-    }
-  }
-  return found;
-}
-
 std::vector<RootChanges::Place> RootChanges::places(bool all) const {
   std::vector<Place> found;
-  const auto add = [&found](Result<UniqueFd> top, UniqueFd lower, std::string prefix) {
+  const auto add = [&found](Result<UniqueFd> top, std::string lower, std::string prefix) {
     if (top) {
       found.push_back({std::move(top).value(), std::move(lower), std::move(prefix)});
     }
   };
   constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
-  add(UniqueFd(::open("/", kDirectory | O_CLOEXEC)), UniqueFd(), "");
+  add(UniqueFd(::open("/", kDirectory | O_CLOEXEC)), "", "");
   // What of the root is on a disk and no layer.
-  add(sys::open_beneath(layers_.get(), "root", kDirectory), UniqueFd(), "");
+  add(sys::open_beneath(layers_.get(), "root", kDirectory), "", "");
   const auto has_etc = [](const Place& place) { return bool(open_within(place.top.get(), "etc")); };
   if (!all && std::ranges::any_of(found, has_etc)) {
     return found;
   }
-  for (const OverlayMount& overlay : overlays_) {
+  for (const Overlay& overlay : overlays_) {
     if (all || overlay.target == "/etc") {
-      auto lower = sys::open_beneath(layers_.get(), overlay.layer + "/lower", kDirectory);
       add(sys::open_beneath(layers_.get(), overlay.layer + "/upper", kDirectory),
-          lower ? std::move(lower).value() : UniqueFd(), overlay.target);
+          overlay.layer + "/lower/", overlay.target);
     }
   }
   return found;
@@ -262,9 +200,6 @@ std::vector<RootChanges::Place> RootChanges::places(bool all) const {
 void RootChanges::mark() {
   if (!layers_) {
     return;
-  }
-  if (overlays_.empty()) {
-    overlays_ = read_overlays();
   }
   marked_.clear();
   marked_at_ns_ = file_time();
@@ -289,8 +224,9 @@ void RootChanges::add_to(FilesReport& report) const {
   std::set<std::string, std::less<>> still_there;
   for (const Place& place : places(/*all=*/true)) {
     const std::string prefix = place.prefix + "/";
-    const auto is_shown = [&place](const std::string& path) {
-      return place.lower && sys::open_beneath(place.lower.get(), path, O_PATH);
+    const bool is_overlay = !place.lower.empty();
+    const auto is_shown = [&](const std::string& path) {
+      return is_overlay && sys::open_beneath(layers_.get(), place.lower + path, O_PATH);
     };
     const auto is_older = [this](const struct statx& status) {
       return (status.stx_mask & STATX_BTIME) != 0 && nanoseconds(status.stx_btime) < marked_at_ns_;
@@ -303,7 +239,7 @@ void RootChanges::add_to(FilesReport& report) const {
     walk.go(
         place, "",
         [&](const std::string& path, const struct statx& status) {
-          const bool deleted = place.lower && is_whiteout(status);
+          const bool deleted = is_overlay && is_whiteout(status);
           const auto before = marked_.find(prefix + path);
           const Seen now{status.stx_ino, nanoseconds(status.stx_ctime)};
           // What had been deleted before the mark is as it was.
@@ -323,7 +259,7 @@ void RootChanges::add_to(FilesReport& report) const {
         [&](const std::string& path, int directory) {
           // Made again in the place of one that was shown.
           struct statx status {};
-          if (place.lower && !path.empty() && is_opaque(directory) && look(directory, "", status) &&
+          if (is_overlay && !path.empty() && is_opaque(directory) && look(directory, "", status) &&
               !is_older(status) && is_shown(path)) {
             add(path, 0, FileChange::Kind::kDeleted);
           }

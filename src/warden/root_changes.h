@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,10 +20,15 @@ namespace glovebox::warden {
 
 class RootChanges {
  public:
-  // `layers` is where the layers of the root are, which guests do not see, and `mounts` our list of
-  // mounts (/proc/self/mountinfo). Without them the root is read-only, and nothing is changed.
-  RootChanges(UniqueFd layers, UniqueFd mounts)
-      : layers_(std::move(layers)), mounts_(std::move(mounts)) {}
+  struct Overlay {
+    std::string layer;   // The name of its directory among the layers.
+    std::string target;  // Its path for the guest.
+  };
+
+  // `layers` is where the layers of the root are, which guests do not see. Without it the root is
+  // read-only, and nothing is changed. What is mounted does not change: no guest may mount.
+  RootChanges(UniqueFd layers, std::vector<Overlay> overlays)
+      : layers_(std::move(layers)), overlays_(std::move(overlays)) {}
 
   // Remembers the configuration as it is, and the time.
   void mark();
@@ -39,7 +43,7 @@ class RootChanges {
   // A directory with files of the guest's.
   struct Place {
     UniqueFd top;
-    UniqueFd lower;      // What an overlay shows there; none where there is no overlay.
+    std::string lower;   // What an overlay shows there, among the layers; empty: it is none.
     std::string prefix;  // Its path for the guest; empty for the root.
   };
   // What identifies the state of a file.
@@ -54,17 +58,8 @@ class RootChanges {
   // All of them, or only the one with the configuration.
   [[nodiscard]] std::vector<Place> places(bool all) const;
 
-  // What is mounted does not change: no guest may mount.
-  struct OverlayMount {
-    std::string target;
-    std::string layer;  // The name of its directory among the layers.
-  };
-  static std::optional<OverlayMount> overlay_of(std::string_view line);
-  std::vector<OverlayMount> read_overlays();
-
   UniqueFd layers_;
-  UniqueFd mounts_;
-  std::vector<OverlayMount> overlays_;
+  std::vector<Overlay> overlays_;
   std::map<std::string, Seen, std::less<>> marked_;
   std::int64_t marked_at_ns_ = 0;
 };

@@ -124,6 +124,7 @@ struct Setup {
   RootPlan files;
   std::string uid_map;
   std::string gid_map;
+  std::vector<const char*> warden_argv;
   child::Plan plan;
 };
 
@@ -371,10 +372,14 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.more_filter = !Cgroup::support().memory ? policy::no_hidden_memory_filter()
                      : spec.rules.exec.written ? policy::Filter()
                                                : policy::no_memory_programs_filter();
-  static constexpr std::array<const char*, 3> kArguments = {"glovebox-warden", "own-pids", nullptr};
-  static constexpr std::array<const char*, 4> kRootArguments = {"glovebox-warden", "own-pids",
-                                                                "root", nullptr};
-  plan.warden_argv = spec.as_root ? kRootArguments.data() : kArguments.data();
+  setup->warden_argv = {"glovebox-warden", "own-pids"};
+  if (spec.as_root) {
+    setup->warden_argv.push_back("root");
+    const auto layers = setup->files.layers();
+    setup->warden_argv.insert(setup->warden_argv.end(), layers.begin(), layers.end());
+  }
+  setup->warden_argv.push_back(nullptr);
+  plan.warden_argv = setup->warden_argv.data();
   watch.lap("plan");
 
   auto attempt = clone_into(plan, setup->stacks,

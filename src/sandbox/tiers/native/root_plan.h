@@ -47,6 +47,9 @@ class RootPlan {
   // Mounts whose files are to belong to whom their numbers say inside, before the child sees them.
   [[nodiscard]] std::span<const int> mounts_to_map() const { return to_map_; }
 
+  // Of each overlay the name of its directory in kLayers, and its target as a path of the guest's.
+  [[nodiscard]] std::span<const char* const> layers() const { return layers_; }
+
   // Holds what is shown of the host's configuration. Once.
   [[nodiscard]] SystemLayer take_system_layer() { return std::move(system_layer_); }
 
@@ -118,6 +121,7 @@ class RootPlan {
   std::vector<UniqueFd> taken_;  // Mounts of grafts and overlays.
   std::vector<int> to_map_;
   std::vector<child::Overlay> overlays_;
+  std::vector<const char*> layers_;
   int disk_fd_ = -1;
   bool disk_is_fresh_ = true;
   std::vector<child::Directory> disk_targets_;

@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "base/digest/digest.h"
-#include "base/unique_fd.h"
 #include "base/sys/write_all.h"
+#include "base/unique_fd.h"
 
 namespace glovebox {
 namespace {

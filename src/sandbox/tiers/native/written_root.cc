@@ -221,6 +221,8 @@ void RootPlan::add_overlay(SystemLayer::Directory lower,
   overlay.options =
       keep("lowerdir=" + lowers + ",upperdir=" + upper + ",workdir=" + work + ",userxattr");
   overlays_.push_back(overlay);
+  layers_.push_back(keep(layer.substr(std::string_view(kLayers).size() + 1)));
+  layers_.push_back(keep("/" + target));
 }
 
 Result<void> RootPlan::add_overlay(const std::string& source,
