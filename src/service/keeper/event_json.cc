@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "spec/json/object_text.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::keeper {
@@ -18,11 +19,12 @@ std::string event_json(const Event& event, std::string_view sandbox) {
   using Json = nlohmann::ordered_json;
   switch (event.kind) {
     case Event::Kind::kStarted:
-      return Json{{"type", "started"},
-                  {"id", sandbox},
-                  {"phase", "execute"},
-                  {"execution_count", event.execution_count}}
-          .dump();
+      return ObjectText()
+          .add("type", "started")
+          .add("id", sandbox)
+          .add("phase", "execute")
+          .add("execution_count", event.execution_count)
+          .take();
     case Event::Kind::kStdout:
       return output_event("stdout", event.text);
     case Event::Kind::kStderr:

@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/text.h"
 #include "spec/json/dry_run_json.h"
+#include "spec/json/object_text.h"
 #include "spec/json/schema.h"
 
 namespace glovebox {
@@ -13,66 +14,87 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::string text_of(const Json& json) {
+  // The texts are valid already; `replace` only keeps a bug of ours from throwing.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 double milliseconds(std::chrono::microseconds time) {
   return static_cast<double>(time.count()) / 1000;
 }
 
-Json walls_json(const Walls& walls) {
-  Json json{{"kernel", walls.kernel},
-            {"user_ns", walls.user_ns},
-            {"mount_ns", walls.mount_ns},
-            {"pid_ns", walls.pid_ns},
-            {"net_ns", walls.net_ns},
-            {"ipc_ns", walls.ipc_ns},
-            {"uts_ns", walls.uts_ns},
-            {"cgroup_ns", walls.cgroup_ns},
-            {"network", walls.network},
-            {"seccomp", walls.seccomp},
-            {"landlock", walls.landlock},
-            {"cgroup", walls.cgroup},
-            {"uid", walls.uid},
-            {"user", walls.user},
-            {"no_capabilities", walls.no_capabilities},
-            {"no_new_privs", walls.no_new_privs}};
+std::string walls_text(const Walls& walls) {
+  ObjectText text;
+  text.add("kernel", walls.kernel)
+      .add("user_ns", walls.user_ns)
+      .add("mount_ns", walls.mount_ns)
+      .add("pid_ns", walls.pid_ns)
+      .add("net_ns", walls.net_ns)
+      .add("ipc_ns", walls.ipc_ns)
+      .add("uts_ns", walls.uts_ns)
+      .add("cgroup_ns", walls.cgroup_ns)
+      .add("network", walls.network)
+      .add("seccomp", walls.seccomp)
+      .add("landlock", walls.landlock)
+      .add("cgroup", walls.cgroup)
+      .add("uid", walls.uid)
+      .add("user", walls.user)
+      .add("no_capabilities", walls.no_capabilities)
+      .add("no_new_privs", walls.no_new_privs);
   if (walls.exec != "any") {
-    json["exec"] = walls.exec;
+    text.add("exec", walls.exec);
   }
   if (walls.write != "any") {
-    json["write"] = walls.write;
+    text.add("write", walls.write);
   }
   if (walls.read != "any") {
-    json["read"] = walls.read;
+    text.add("read", walls.read);
   }
   if (!walls.capabilities.empty()) {
-    json["capabilities"] = walls.capabilities;
+    text.add_text("capabilities", text_of(walls.capabilities));
   }
-  return json;
+  return text.take();
 }
 
 // A number as an integer where it is one: 512, not 512.0.
-Json number_json(double value) {
+void add_number(ObjectText& text, std::string_view name, double value) {
   const auto whole = static_cast<std::int64_t>(value);
-  return static_cast<double>(whole) == value ? Json(whole) : Json(value);
+  if (static_cast<double>(whole) == value) {
+    text.add(name, whole);
+  } else {
+    text.add(name, value);
+  }
 }
 
-Json limits_json(const std::vector<LimitReport>& limits) {
-  Json json = Json::object();
+std::string limits_text(const std::vector<LimitReport>& limits) {
+  ObjectText text;
   for (const LimitReport& limit : limits) {
-    json[limit.name] = {{"value", number_json(limit.value)},
-                        {"enforced", limit.enforced},
-                        {"hit", limit.hit}};
+    ObjectText one;
+    add_number(one, "value", limit.value);
+    one.add("enforced", limit.enforced).add("hit", limit.hit);
+    text.add_text(limit.name, one.take());
   }
-  return json;
+  return text.take();
 }
 
-Json files_json(const std::vector<FileChange>& files) {
-  Json json = Json::array();
-  for (const FileChange& file : files) {
-    json.push_back({{"path", to_utf8(file.path)},
-                    {"size", file.size},
-                    {"change", std::string(to_string(file.kind))}});
+// An array of texts that are JSON already.
+std::string array_text(const std::vector<std::string>& items) {
+  std::string text = "[";
+  for (const std::string& item : items) {
+    text += text.size() > 1 ? "," : "";
+    text += item;
   }
-  return json;
+  return text + "]";
+}
+
+std::string files_text(const std::vector<FileChange>& files) {
+  std::vector<std::string> items;
+  for (const FileChange& file : files) {
+    ObjectText item;
+    item.add("path", file.path).add("size", file.size).add("change", to_string(file.kind));
+    items.push_back(item.take());
+  }
+  return array_text(items);
 }
 
 Json connection_json(const ConnectionRecord& connection) {
@@ -116,37 +138,14 @@ Json checks_json(const std::vector<CheckReport>& checks) {
   return json;
 }
 
-Json error_json(const GuestError& error) {
-  return {{"name", to_utf8(error.name)},
-          {"value", to_utf8(error.value)},
-          {"traceback", to_utf8(error.traceback)}};
+std::string error_text(const GuestError& error) {
+  ObjectText text;
+  text.add("name", error.name).add("value", error.value).add("traceback", error.traceback);
+  return text.take();
 }
-
-std::string text_of(const Json& json) {
-  // The texts are valid already; `replace` only keeps a bug of ours from throwing.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// An object that is written member by member, with what is JSON text already as it is.
-class ObjectText {
- public:
-  void add(std::string_view name, const Json& value) { add_text(name, text_of(value)); }
-
-  void add_text(std::string_view name, std::string_view value) {
-    text_ += text_.size() > 1 ? "," : "";
-    text_ += text_of(name);
-    text_ += ':';
-    text_ += value;
-  }
-
-  std::string take() && { return std::move(text_) + "}"; }
-
- private:
-  std::string text_ = "{";
-};
 
 void add_stream(ObjectText& text, const std::string& name, const Captured& captured) {
-  text.add(name, to_utf8(captured.bytes));
+  text.add(name, captured.bytes);
   if (!is_utf8(captured.bytes)) {
     text.add(name + "_base64", to_base64(captured.bytes));
   }
@@ -158,7 +157,7 @@ std::string bundle_text(const MimeBundle& bundle) {
   for (const auto& [type, value] : bundle) {
     text.add_text(to_utf8(type), value);
   }
-  return std::move(text).take();
+  return text.take();
 }
 
 ObjectText result_text(const Event& event) {
@@ -169,64 +168,77 @@ ObjectText result_text(const Event& event) {
     text.add_text("metadata", event.metadata);
   }
   if (!event.display_id.empty()) {
-    text.add("display_id", to_utf8(event.display_id));
+    text.add("display_id", event.display_id);
     text.add("update", event.update);
   }
   return text;
 }
 
 std::string results_text(const std::vector<Event>& results) {
-  std::string text = "[";
+  std::vector<std::string> items;
   for (const Event& event : results) {
-    text += text.size() > 1 ? "," : "";
-    text += result_text(event).take();
+    items.push_back(result_text(event).take());
   }
-  return text + "]";
+  return array_text(items);
+}
+
+std::string usage_text(const Usage& usage) {
+  ObjectText text;
+  text.add("wall_ms", milliseconds(usage.wall))
+      .add("cpu_ms", milliseconds(usage.cpu))
+      .add("memory_peak", usage.memory_peak.count)
+      .add("pids_peak", usage.pids_peak)
+      .add("disk_bytes", usage.disk.count);
+  return text.take();
+}
+
+// Of the two streams.
+template <typename Value>
+std::string both_text(Value out, Value err) {
+  ObjectText text;
+  text.add("stdout", out).add("stderr", err);
+  return text.take();
 }
 
 // Its members, behind those that `text` has.
 void add_verdict(ObjectText& text, const Verdict& verdict) {
-  text.add("id", verdict.id);
-  text.add("language", verdict.language);
-  text.add("tier", verdict.tier);
-  text.add("status", to_string(verdict.status));
-  text.add("exit_code", verdict.exit_code);
-  text.add("signal", verdict.signal ? Json(*verdict.signal) : Json(nullptr));
+  text.add("id", verdict.id)
+      .add("language", verdict.language)
+      .add("tier", verdict.tier)
+      .add("status", to_string(verdict.status))
+      .add("exit_code", verdict.exit_code);
+  text.add_text("signal", verdict.signal ? std::to_string(*verdict.signal) : "null");
   if (!verdict.limit.empty()) {
     text.add("limit", verdict.limit);
   }
   add_stream(text, "stdout", verdict.out);
   add_stream(text, "stderr", verdict.err);
-  text.add("truncated", {{"stdout", verdict.out.truncated}, {"stderr", verdict.err.truncated}});
-  text.add("bytes", {{"stdout", verdict.out.total}, {"stderr", verdict.err.total}});
+  text.add_text("truncated", both_text(verdict.out.truncated, verdict.err.truncated));
+  text.add_text("bytes", both_text(verdict.out.total, verdict.err.total));
   text.add_text("results", results_text(verdict.results));
   if (verdict.execution_count > 0) {
     text.add("execution_count", verdict.execution_count);
   }
-  text.add("error", verdict.error ? error_json(*verdict.error) : Json(nullptr));
-  text.add("files", files_json(verdict.files));
+  text.add_text("error", verdict.error ? error_text(*verdict.error) : "null");
+  text.add_text("files", files_text(verdict.files));
   if (verdict.files_truncated) {
     text.add("files_truncated", true);
   }
-  text.add("walls", walls_json(verdict.walls));
-  text.add("limits", limits_json(verdict.limits));
+  text.add_text("walls", walls_text(verdict.walls));
+  text.add_text("limits", limits_text(verdict.limits));
   if (verdict.walls.network != "none") {
-    text.add("connections", connections_json(verdict.connections));
+    text.add_text("connections", to_json(verdict.connections));
     if (verdict.more_connections > 0) {
       text.add("more_connections", verdict.more_connections);
     }
   }
-  text.add("usage", {{"wall_ms", milliseconds(verdict.usage.wall)},
-                     {"cpu_ms", milliseconds(verdict.usage.cpu)},
-                     {"memory_peak", verdict.usage.memory_peak.count},
-                     {"pids_peak", verdict.usage.pids_peak},
-                     {"disk_bytes", verdict.usage.disk.count}});
+  text.add_text("usage", usage_text(verdict.usage));
   text.add_text("timings", timings_text(verdict.timings));
   if (!verdict.notes.empty()) {
-    text.add("notes", verdict.notes);
+    text.add_text("notes", text_of(verdict.notes));
   }
   if (!verdict.checks.empty()) {
-    text.add("checks", checks_json(verdict.checks));
+    text.add_text("checks", text_of(checks_json(verdict.checks)));
   }
   if (verdict.dry_run) {
     text.add_text("dry_run", to_json(*verdict.dry_run));
@@ -234,7 +246,7 @@ void add_verdict(ObjectText& text, const Verdict& verdict) {
   if (verdict.verification) {
     ObjectText verification;
     add_verdict(verification, *verdict.verification);
-    text.add_text("verification", std::move(verification).take());
+    text.add_text("verification", verification.take());
   }
 }
 
@@ -247,33 +259,39 @@ std::string to_json(const Verdict& verdict) {
   ObjectText text;
   text.add("schema", schema_of("verdict"));
   add_verdict(text, verdict);
-  return std::move(text).take();
+  return text.take();
 }
 
-std::string to_json(const Walls& walls) { return text_of(walls_json(walls)); }
+std::string to_json(const Walls& walls) { return walls_text(walls); }
 
 std::string started_event(std::string_view id, std::string_view phase) {
-  return text_of(Json{{"type", "started"}, {"id", id}, {"phase", phase}});
+  ObjectText text;
+  text.add("type", "started").add("id", id).add("phase", phase);
+  return text.take();
 }
 
 std::string output_event(std::string_view stream, std::string_view bytes) {
-  Json json{{"type", stream}, {"text", to_utf8(bytes)}};
+  ObjectText text;
+  text.add("type", stream).add("text", bytes);
   if (!is_utf8(bytes)) {
-    json["base64"] = to_base64(bytes);
+    text.add("base64", to_base64(bytes));
   }
-  return text_of(json);
+  return text.take();
 }
 
 std::string result_event(const Event& event) {
   ObjectText text = result_text(event);
   text.add("type", "result");
-  return std::move(text).take();
+  return text.take();
 }
 
 std::string error_event(const GuestError& error) {
-  Json json{{"type", "error"}};
-  json.update(error_json(error));
-  return text_of(json);
+  ObjectText text;
+  text.add("type", "error")
+      .add("name", error.name)
+      .add("value", error.value)
+      .add("traceback", error.traceback);
+  return text.take();
 }
 
 std::string to_json(const std::vector<ConnectionRecord>& connections) {
@@ -287,11 +305,11 @@ std::string connection_event(const ConnectionRecord& connection) {
 }
 
 std::string timings_text(const std::vector<Timing>& timings) {
-  Json steps = Json::object();
+  ObjectText text;
   for (const Timing& timing : timings) {
-    steps[timing.step + "_us"] = timing.took.count();
+    text.add(timing.step + "_us", timing.took.count());
   }
-  return text_of(steps);
+  return text.take();
 }
 
 std::string verdict_event(const Verdict& verdict) { return verdict_event(to_json(verdict)); }
