@@ -220,7 +220,7 @@ class Events {
   // As an EventSink.
   bool take(std::string_view text) {
     if (!text.empty()) {
-      Json event = Json::parse(text, nullptr, false);
+      Json event = told_event(text);
       const std::string type = text_of(event, "type");
       if (type == "verdict") {
         verdict_ = std::move(event);

@@ -9,6 +9,10 @@
 #include <exception>
 #include <utility>
 
+#include "spec/json/object_text.h"
+#include "spec/json/raw_json.h"
+#include "spec/json/verdict_json.h"
+
 namespace glovebox::mcp {
 namespace {
 
@@ -17,8 +21,23 @@ constexpr std::size_t kMostPrinted = 16'384;
 constexpr int kTellEvery = 100;  // Milliseconds.
 constexpr std::chrono::seconds kLookForDryRunEvery{2};
 constexpr std::string_view kStateOf = "call:";
+// Of a verdict.
+constexpr std::array<std::string_view, 4> kUntold = {"walls", "limits", "usage", "timings"};
 
 }  // namespace
+
+Json told_event(std::string_view text) {
+  if (!is_verdict_event(text)) {
+    return Json::parse(text, nullptr, false);
+  }
+  ObjectText told;
+  for (const auto& [name, value] : raw_members(text)) {
+    if (std::ranges::find(kUntold, name) == kUntold.end()) {
+      told.add_text(name, value);
+    }
+  }
+  return Json::parse(told.take(), nullptr, false);
+}
 
 std::string waiting_note(const Json& event) {
   return text_of(event, "type") == "approval_needed"
@@ -108,7 +127,7 @@ bool AskingExecution::take(std::string_view text) {
   if (text.empty()) {
     return !interrupted_;
   }
-  Json event = Json::parse(text, nullptr, false);
+  Json event = told_event(text);
   const std::string type = text_of(event, "type");
   std::optional<Approval> approval = type == "approval_needed" ? approval_of(event) : std::nullopt;
   bool moot = false;

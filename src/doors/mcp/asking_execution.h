@@ -34,6 +34,10 @@
 
 namespace glovebox::mcp {
 
+// An event of the service. Of a verdict it leaves out what no result of a tool tells and most of
+// its text is: walls, limits, times.
+Json told_event(std::string_view text);
+
 // What the client's user is told while an event "approval_needed" waits for somebody else; empty
 // for other events.
 std::string waiting_note(const Json& event);

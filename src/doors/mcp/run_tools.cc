@@ -171,7 +171,10 @@ Result<Language> language_of(const std::string& name) {
     return kernel;
   }
   static const Registry registry = Registry::load(Registry::user_directories());
-  return registry.find(name.empty() ? "python" : name);
+  // Nearly every call is in Python, and to parse its description takes as long as a short cell.
+  constexpr std::string_view kPython = "python";
+  static const Result<Language> python = registry.find(kPython);
+  return name.empty() || name == kPython ? python : registry.find(name);
 }
 
 AskingExecution::Work fresh_run(ToolCall& call,
