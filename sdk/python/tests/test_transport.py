@@ -198,6 +198,24 @@ class Connections(Both):
 
         self.each(lambda: [response(200, {})] * 3, many, check)
 
+    def test_an_answer_of_any_size_comes_whole_and_leaves_its_connection(self):
+        sizes = [0, 16 * 1024 - 64, 16 * 1024, 64 * 1024, 1 << 20, 3]
+
+        def all_of(client):
+            if isinstance(client, glovebox.Client):
+                return [client.health()["x"] for _ in sizes]
+
+            async def ask():
+                return [(await client.health())["x"] for _ in sizes]
+
+            return ask()
+
+        def check(server, found):
+            self.assertEqual([len(each) for each in found], sizes)
+            self.assertEqual({each.connection for each in server.requests}, {1})
+
+        self.each(lambda: [response(200, {"x": "a" * size}) for size in sizes], all_of, check)
+
     def test_a_stream_that_was_read_leaves_its_connection(self):
         def twice(client):
             if isinstance(client, glovebox.Client):

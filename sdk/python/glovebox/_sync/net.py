@@ -18,6 +18,8 @@ from ..errors import ConnectionFailed, Timeout
 
 T = TypeVar("T")
 PIECE = 256 * 1024
+# What most answers fit into. The memory for a whole piece is asked of the system each time.
+FIRST_PIECE = 16 * 1024
 
 
 class Stream:
@@ -27,6 +29,7 @@ class Stream:
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
+        self._most = FIRST_PIECE
 
     @classmethod
     def connect(
@@ -59,7 +62,10 @@ class Stream:
         """The next bytes; none at the end."""
         try:
             self._wait_at_most(seconds)
-            return self._socket.recv(PIECE)
+            data = self._socket.recv(self._most)
+            # Where there was more, there is more to come.
+            self._most = PIECE if len(data) == self._most else FIRST_PIECE
+            return data
         except socket.timeout:
             raise Timeout(
                 f"nothing received for {seconds} s", "raise the client's timeout"
