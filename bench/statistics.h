@@ -34,9 +34,9 @@ inline void print_statistics(const char* name, std::vector<double> samples) {
     return;
   }
   std::ranges::sort(samples);
-  std::printf(R"(,"%s":{"p50":%.1f,"p95":%.1f,"p99":%.1f,"mean":%.1f})", name,
-              percentile(samples, 0.50), percentile(samples, 0.95), percentile(samples, 0.99),
-              mean_of(samples));
+  std::printf(R"(,"%s":{"least":%.1f,"p50":%.1f,"p95":%.1f,"p99":%.1f,"mean":%.1f})", name,
+              samples.front(), percentile(samples, 0.50), percentile(samples, 0.95),
+              percentile(samples, 0.99), mean_of(samples));
 }
 
 }  // namespace glovebox::bench

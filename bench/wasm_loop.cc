@@ -4,8 +4,9 @@
 //   wasm-loop DIRECTORY MODULE [RUNS]     DIRECTORY has libwasmtime.so
 //
 // Prints one JSON object, in microseconds of processor time: `library` and `engine`, once for each
-// process; `compile`, from the bytes; `load`, of what was compiled before; `run`, from the compiled
-// module to the end of its _start, with an instance of its own. MODULE must end by returning.
+// process; `compile`, from the bytes; `load`, of what was compiled before, from a file, and
+// `load_bytes`, from memory; `run`, from the compiled module to the end of its _start, with an
+// instance of its own. `compiled_bytes` is the size. MODULE must end by returning.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
@@ -49,6 +50,8 @@ Result<void> run(const std::string& directory, const char* path, std::size_t run
   std::vector<double> engines;
   std::vector<double> compiles;
   std::vector<double> loads;
+  std::vector<double> byte_loads;
+  std::string serialized;
   std::vector<double> whole;
   const Wasmtime api = GB_TRY(timed(library, [&] { return Wasmtime::load(directory + kLibrary); }));
   Engine* const engine = timed(engines, [&] { return make_engine(api, Mode::kPlain); });
@@ -61,21 +64,22 @@ Result<void> run(const std::string& directory, const char* path, std::size_t run
   for (std::size_t i = 0; i < runs; ++i) {
     Module* module = GB_TRY(timed(compiles, [&] { return compile(api, engine, bytes); }));
     if (i == 0) {
-      ByteVector serialized;
-      GB_TRY(api.check(api.wasmtime_module_serialize(module, &serialized), "serialize"));
-      if (!file || !sys::write_all(file.get(), {serialized.data, serialized.size})) {
+      serialized = GB_TRY(serialize(api, module));
+      if (!file || !sys::write_all(file.get(), serialized)) {
         return Error::from_errno("write '" + compiled + "'");
       }
     }
-    module = GB_TRY(timed(loads, [&] { return load_precompiled(api, engine, compiled); }));
+    GB_TRY(timed(loads, [&] { return load_precompiled(api, engine, compiled); }));
+    module = GB_TRY(timed(byte_loads, [&] { return deserialize(api, engine, serialized); }));
     GB_TRY(timed(whole, [&] { return run_module(api, engine, module, wasi, {}); }));
   }
   (void)::unlink(compiled.c_str());
-  std::printf(R"({"runs":%zu)", runs);
+  std::printf(R"({"runs":%zu,"compiled_bytes":%zu)", runs, serialized.size());
   bench::print_statistics("library", std::move(library));
   bench::print_statistics("engine", std::move(engines));
   bench::print_statistics("compile", std::move(compiles));
   bench::print_statistics("load", std::move(loads));
+  bench::print_statistics("load_bytes", std::move(byte_loads));
   bench::print_statistics("run", std::move(whole));
   std::printf("}\n");
   return {};

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <fstream>
 #include <utility>
 
 #include "context/agent_files.h"
+#include "context/scarce_memory.h"
 
 namespace glovebox {
 namespace {
@@ -20,31 +20,10 @@ constexpr auto kPause = 1s;
 // Who just claimed has its first execution to itself: making the next one competes with it for the
 // caches and the processors.
 constexpr auto kSettle = 5ms;
-// Below this part of the host's memory, what waits is given back.
-constexpr double kScarce = 0.1;
 // How often we look.
 constexpr auto kLook = 250ms;
 // More would wait for each other: a zygote forks one at a time.
 constexpr unsigned kMostMakers = 2;
-
-bool memory_is_scarce() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  double total = 0;
-  double available = 0;
-  double value = 0;
-  std::string unit;
-  while (file >> key >> value) {
-    std::getline(file, unit);
-    if (key == "MemTotal:") {
-      total = value;
-    } else if (key == "MemAvailable:") {
-      available = value;
-      break;
-    }
-  }
-  return total > 0 && available < total * kScarce;
-}
 
 void end(LiveContext& live) {
   live.context.reset();

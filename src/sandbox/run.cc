@@ -82,9 +82,9 @@ std::uint32_t open_files_here(const Limits& limits) {
 
 std::uint64_t most_data(const Limits& limits) { return 2 * limits.memory.count; }
 
-Run::Run(Sandbox& sandbox, const RunOptions& options)
+Run::Run(Sandbox& sandbox, const RunOptions& options, std::unique_ptr<WardenLink::Channel> waiting)
     : sandbox_(sandbox),
-      channel_(sandbox.link_),
+      channel_(waiting ? std::move(waiting) : std::make_unique<WardenLink::Channel>(sandbox.link_)),
       options_(options),
       out_(options.limits.output),
       err_(options.limits.output),
@@ -170,22 +170,89 @@ Result<RunOutcome> Run::execute(const Command& command) {
     return Error(ErrorCode::kInvalid, "no command to run");
   }
   const Command runnable = GB_TRY(sandbox_.runnable(command, options_));
-  const warden::StartRequest start = make_request(sandbox_, runnable, options_);
+  const warden::StartRequest start = GB_TRY(sized_request(sandbox_, runnable, options_));
   file_size_limited_ = start.file_size > 0;
-  const std::string request = start.encode();
-  if (request.size() > kMaxFramePayload) {
+  program_ = command.argv.front();
+  stdin_open_ = options_.stdin_fd >= 0;
+  channel_->send(warden::Request::kStart, start.encode());
+  return follow();
+}
+
+Result<warden::StartRequest> Run::sized_request(const Sandbox& sandbox,
+                                                const Command& command,
+                                                const RunOptions& options) {
+  warden::StartRequest request = make_request(sandbox, command, options);
+  if (request.encode().size() > kMaxFramePayload) {
     return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
                  "pass large input as a file or on standard input");
   }
-  program_ = command.argv.front();
+  return request;
+}
+
+Result<std::unique_ptr<WardenLink::Channel>> Run::start_waiting(Sandbox& sandbox,
+                                                                const std::string& directory,
+                                                                const RunOptions& options,
+                                                                milliseconds wait,
+                                                                Clock::time_point until) {
+  const Runner* const runner = sandbox.enclosure_.runner.get();
+  if (runner == nullptr) {
+    return Error(ErrorCode::kUnsupported,
+                 "the " + std::string(sandbox.tier()) + " tier starts no program ahead");
+  }
+  warden::StartRequest start =
+      make_request(sandbox, runner->waiting_in(directory, options.limits), options);
+  start.with_stdin = true;
+  start.deadline_ms += static_cast<std::uint64_t>(wait.count());
+  auto channel = std::make_unique<WardenLink::Channel>(sandbox.link_);
+  channel->send(warden::Request::kStart, start.encode());
+  for (;;) {
+    const Frame frame = GB_TRY(channel->receive(until));
+    const auto reply = static_cast<warden::Reply>(frame.type);
+    if (reply == warden::Reply::kStdout && frame.payload.size() == 1) {
+      return channel;
+    }
+    if (reply != warden::Reply::kStarted) {
+      return Error(ErrorCode::kUnavailable, "the runner does not wait for a program");
+    }
+  }
+}
+
+Result<RunOutcome> Run::go_on(const Command& command, std::string_view compiled) {
+  const warden::StartRequest start = GB_TRY(sized_request(sandbox_, command, options_));
+  file_size_limited_ = start.file_size > 0;
+  return tell(GB_TRY(sandbox_.enclosure_.runner->beginning_of(command, start.env, compiled)));
+}
+
+Result<RunOutcome> Run::compile(const std::string& program) {
+  return tell(sandbox_.enclosure_.runner->compiling(program));
+}
+
+Result<RunOutcome> Run::tell(std::string beginning) {
   stdin_open_ = options_.stdin_fd >= 0;
-  channel_.send(warden::Request::kStart, request);
+  untold_ = std::move(beginning);
+  go_on_telling();
+  if (options_.observer.started) {
+    options_.observer.started();
+  }
   return follow();
+}
+
+void Run::go_on_telling() {
+  while (told_ < untold_.size() && stdin_window_ > 0) {
+    const std::string_view piece = std::string_view(untold_).substr(
+        told_, std::min<std::size_t>(stdin_window_, kMaxFramePayload));
+    channel_->send(warden::Request::kStdin, piece);
+    stdin_window_ -= piece.size();
+    told_ += piece.size();
+  }
+  if (told_ == untold_.size() && !stdin_open_) {
+    end_stdin();
+  }
 }
 
 Result<RunOutcome> Run::task(warden::Request request, std::string_view payload) {
   stdin_open_ = options_.stdin_fd >= 0;
-  channel_.send(request, payload);
+  channel_->send(request, payload);
   if (!stdin_open_) {
     end_stdin();
   }
@@ -218,8 +285,9 @@ void Run::lose_warden() {
 }
 
 void Run::wait_for_something() {
-  const bool wants_stdin = stdin_open_ && stdin_window_ > 0 && cause_ == Cause::kItself;
-  const std::array<pollfd, 2> warden = channel_.watch();
+  const bool wants_stdin =
+      stdin_open_ && told_ == untold_.size() && stdin_window_ > 0 && cause_ == Cause::kItself;
+  const std::array<pollfd, 2> warden = channel_->watch();
   std::array<pollfd, 4> polled = {{
       warden[0],
       warden[1],
@@ -253,7 +321,7 @@ void Run::cancel() {
   asked_to_end_ = true;
   cancel_at_ = Clock::now() + kCancelGrace;
   const warden::SignalRequest request{.signal = static_cast<std::uint32_t>(signal)};
-  channel_.send(warden::Request::kSignal, request.encode());
+  channel_->send(warden::Request::kSignal, request.encode());
 }
 
 void Run::feed_stdin() {
@@ -262,7 +330,7 @@ void Run::feed_stdin() {
       ::read(options_.stdin_fd, bytes.data(), std::min(bytes.size(), stdin_window_));
   if (got > 0) {
     stdin_window_ -= static_cast<std::size_t>(got);
-    channel_.send(warden::Request::kStdin, {bytes.data(), static_cast<std::size_t>(got)});
+    channel_->send(warden::Request::kStdin, {bytes.data(), static_cast<std::size_t>(got)});
   } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
     stdin_open_ = false;
     end_stdin();
@@ -270,8 +338,8 @@ void Run::feed_stdin() {
 }
 
 void Run::end_stdin() {
-  channel_.send(warden::Request::kStreamEnd,
-                warden::StreamReport{.stream = warden::Stream::kIn}.encode());
+  channel_->send(warden::Request::kStreamEnd,
+                 warden::StreamReport{.stream = warden::Stream::kIn}.encode());
 }
 
 // So that the warden sends more. What ends with the run needs no word of its own.
@@ -279,7 +347,7 @@ void Run::acknowledge(warden::Stream stream, std::size_t& taken, std::size_t mor
   taken += more;
   if (taken >= warden::kAcknowledged) {
     const warden::StreamReport report{.stream = stream, .bytes = static_cast<std::uint32_t>(taken)};
-    channel_.send(warden::Request::kTaken, report.encode());
+    channel_->send(warden::Request::kTaken, report.encode());
     taken = 0;
   }
 }
@@ -287,7 +355,7 @@ void Run::acknowledge(warden::Stream stream, std::size_t& taken, std::size_t mor
 Result<void> Run::take_frames() {
   // Bounded, so that a flood of output cannot keep the limits from being checked.
   for (int count = 0; count < 64 && !finished_; ++count) {
-    const auto frame = GB_TRY(channel_.poll());
+    const auto frame = GB_TRY(channel_->poll());
     if (!frame) {
       return {};
     }
@@ -317,6 +385,9 @@ Result<void> Run::take_frames() {
       case warden::Reply::kTaken: {
         const auto report = GB_TRY(warden::StreamReport::decode(frame->payload));
         stdin_window_ = std::min<std::size_t>(warden::kInputWindow, stdin_window_ + report.bytes);
+        if (told_ < untold_.size()) {
+          go_on_telling();
+        }
         break;
       }
       case warden::Reply::kEnded:
@@ -376,7 +447,7 @@ void Run::end_it(Cause cause) {
   cause_ = cause;
   cancel_at_ = Clock::time_point::max();
   const warden::SignalRequest request{.signal = SIGKILL, .everything = true};
-  channel_.send(warden::Request::kSignal, request.encode());
+  channel_->send(warden::Request::kSignal, request.encode());
   force_at_ = Clock::now() + kGrace;
   next_check_ = force_at_;
 }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -25,10 +26,28 @@ std::uint64_t most_data(const Limits& limits);
 
 class Run {
  public:
-  // Both must outlive the run.
-  Run(Sandbox& sandbox, const RunOptions& options);
+  // Sandbox and options must outlive the run. `waiting`: of a process that start_waiting() has
+  // started there.
+  Run(Sandbox& sandbox,
+      const RunOptions& options,
+      std::unique_ptr<WardenLink::Channel> waiting = nullptr);
 
+  // Starts it.
   Result<RunOutcome> execute(const Command& command);
+
+  // Starts a runner that waits in `directory` to be told what to run, for at most `wait`.
+  // kUnavailable where it has not said that it does before `until`; kUnsupported in a tier without
+  // a runner.
+  static Result<std::unique_ptr<WardenLink::Channel>> start_waiting(
+      Sandbox& sandbox,
+      const std::string& directory,
+      const RunOptions& options,
+      std::chrono::milliseconds wait,
+      WardenLink::Clock::time_point until);
+  // What a runner that waits goes on with: Runner::beginning_of(), Runner::compiling(). Requires:
+  // there is one.
+  Result<RunOutcome> go_on(const Command& command, std::string_view compiled);
+  Result<RunOutcome> compile(const std::string& program);
 
   // The request that starts `command` there, with the limits that are each process's own.
   static warden::StartRequest make_request(const Sandbox& sandbox,
@@ -44,6 +63,12 @@ class Run {
   // Why we ended it, when we did.
   enum class Cause { kItself, kWall, kCpu, kMemory, kHoard, kCanceled };
 
+  // As make_request(). kInvalid for what no frame holds.
+  static Result<warden::StartRequest> sized_request(const Sandbox& sandbox,
+                                                    const Command& command,
+                                                    const RunOptions& options);
+  Result<RunOutcome> tell(std::string beginning);
+  void go_on_telling();
   Result<RunOutcome> follow();
   void lose_warden();
   void wait_for_something();
@@ -65,7 +90,7 @@ class Run {
   void judge_exit(RunOutcome& outcome, const Met& met) const;
 
   Sandbox& sandbox_;
-  WardenLink::Channel channel_;
+  std::unique_ptr<WardenLink::Channel> channel_;
   const RunOptions& options_;
   OutputCapture out_;
   OutputCapture err_;
@@ -82,6 +107,8 @@ class Run {
   std::size_t stdin_window_ = warden::kInputWindow;
   std::size_t out_taken_ = 0;  // And not acknowledged yet.
   std::size_t err_taken_ = 0;
+  std::string untold_;    // What a runner is told before its program's input,
+  std::size_t told_ = 0;  // as far as it has been sent.
   bool stdin_open_ = false;
   bool forced_ = false;
   bool warden_lost_ = false;

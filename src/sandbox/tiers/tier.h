@@ -82,13 +82,26 @@ class Carrier {
 };
 
 // What is started in place of each command in a tier whose guests are not programs of the machine.
-// Does not change; any number of threads may use it.
+// It can be started before it is known what it is to run: it then says that it waits, and reads
+// what that is from its standard input. Does not change; any number of threads may use it.
 class Runner {
  public:
   virtual ~Runner() = default;
   // The command of ours that runs `command` within `limits`. kUnsupported for what cannot run here.
   [[nodiscard]] virtual Result<Command> command_for(const Command& command,
                                                     const Limits& limits) const = 0;
+  // The command of ours that waits in `directory`. It writes one byte to its standard output once
+  // it does, before anything else.
+  [[nodiscard]] virtual Command waiting_in(const std::string& directory,
+                                           const Limits& limits) const = 0;
+  // What it has to read to go on as that of command_for() would. `environment` as "NAME=value", all
+  // of it; `compiled`: what it made of the same program when it was told compiling(), or nothing.
+  [[nodiscard]] virtual Result<std::string> beginning_of(
+      const Command& command,
+      const std::vector<std::string>& environment,
+      std::string_view compiled) const = 0;
+  // What it has to read to compile the program, write the result to its standard output, and exit.
+  [[nodiscard]] virtual std::string compiling(const std::string& program) const = 0;
   // The filter that it gets in place of a guest's.
   [[nodiscard]] virtual policy::Filter filter() const = 0;
 

@@ -40,4 +40,21 @@ Result<Module*> compile(const Wasmtime& api, Engine* engine, const std::string& 
   return module;
 }
 
+Result<std::string> serialize(const Wasmtime& api, const Module* module) {
+  ByteVector bytes;
+  GB_TRY(api.check(api.wasmtime_module_serialize(module, &bytes), "serialize the module"));
+  std::string serialized(bytes.data, bytes.size);
+  api.wasm_byte_vec_delete(&bytes);
+  return serialized;
+}
+
+Result<Module*> deserialize(const Wasmtime& api, Engine* engine, std::string_view bytes) {
+  Module* module = nullptr;
+  GB_TRY(api.check(
+      api.wasmtime_module_deserialize(engine, reinterpret_cast<const unsigned char*>(bytes.data()),
+                                      bytes.size(), &module),
+      "load what was compiled"));
+  return module;
+}
+
 }  // namespace glovebox::wasm

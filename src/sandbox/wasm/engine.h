@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "sandbox/wasm/wasmtime.h"
@@ -21,5 +22,12 @@ Engine* make_engine(const Wasmtime& api, Mode mode);
 // A module in the binary or the text format, compiled with the engine. kInvalid says what is wrong
 // with it.
 Result<Module*> compile(const Wasmtime& api, Engine* engine, const std::string& bytes);
+
+// What of a module can be loaded in place of compiling it again: by this version, configured the
+// same way, on this processor.
+Result<std::string> serialize(const Wasmtime& api, const Module* module);
+// kInvalid for what another version or processor has compiled. Nothing else is checked: it is
+// machine code, and who wrote it is trusted as who wrote this process's memory is.
+Result<Module*> deserialize(const Wasmtime& api, Engine* engine, std::string_view bytes);
 
 }  // namespace glovebox::wasm

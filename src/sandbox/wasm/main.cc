@@ -2,17 +2,21 @@
 // glovebox-wasm: runs one WebAssembly module, as the guest of a sandbox of the tier `wasm`.
 //
 //   glovebox-wasm [--deterministic=FUEL] -- MODULE [ARGUMENT…]
+//   glovebox-wasm [--deterministic=FUEL] --wait
 //   glovebox-wasm --precompile MODULE OUTPUT [--deterministic]
 //   glovebox-wasm --check OUTPUT [--deterministic]
 //
 // MODULE is the path of a file in the binary or the text format, or the bare name of an interpreter
-// that is installed beside this program: `python3` or `qjs`. What the module does is in the
-// runner's own exit status and signals, so that it is judged as any guest is: a trap is the signal
-// that a program of the machine would have got for the same mistake.
+// that is installed beside this program: `python3`, `qjs` or `sqlite3`. With --wait, it says that
+// it waits, and what there is to run comes over its standard input (beginning.h). What the module
+// does is in the runner's own exit status and signals, so that it is judged as any guest is: a trap
+// is the signal that a program of the machine would have got for the same mistake.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +26,8 @@
 
 #include "base/sys/write_all.h"
 #include "base/unique_fd.h"
+#include "base/wire.h"
+#include "sandbox/wasm/beginning.h"
 #include "sandbox/wasm/confinement.h"
 #include "sandbox/wasm/engine.h"
 #include "sandbox/wasm/installed.h"
@@ -36,6 +42,7 @@ namespace {
 struct Options {
   Mode mode = Mode::kPlain;
   std::uint64_t fuel = 0;
+  bool waits = false;
   std::vector<const char*> command;  // The module, and its arguments.
 };
 
@@ -58,6 +65,8 @@ Result<Options> parse(std::span<char* const> arguments) {
     if (option.starts_with(kDeterministic)) {
       options.mode = Mode::kDeterministic;
       options.fuel = GB_TRY(number_in<std::uint64_t>(option.substr(kDeterministic.size())));
+    } else if (option == kWaitOption) {
+      options.waits = true;
     } else if (option == "--") {
       ++next;
       break;
@@ -66,7 +75,7 @@ Result<Options> parse(std::span<char* const> arguments) {
     }
   }
   options.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(next), arguments.end());
-  if (options.command.empty()) {
+  if (options.command.empty() && !options.waits) {
     return Error(ErrorCode::kInvalid, "no module to run");
   }
   return options;
@@ -75,14 +84,52 @@ Result<Options> parse(std::span<char* const> arguments) {
 // A guest's module is compiled here, whatever it says it is.
 Result<Module*> load(const Wasmtime& api,
                      Engine* engine,
-                     const Options& options,
-                     const std::string& directory) {
-  const std::string_view module = options.command.front();
-  if (!module.contains('/')) {
-    return load_precompiled(api, engine, precompiled(directory, module, options.mode));
+                     Mode mode,
+                     const std::string& directory,
+                     const std::string& module) {
+  return module.contains('/') ? compile(api, engine, GB_TRY(read_file(module.c_str())))
+                              : load_precompiled(api, engine, precompiled(directory, module, mode));
+}
+
+Result<std::string> read_exactly(std::size_t size) {
+  std::string bytes(size, '\0');
+  for (std::size_t filled = 0; filled < size;) {
+    const ssize_t got = ::read(STDIN_FILENO, bytes.data() + filled, size - filled);
+    if (got <= 0) {
+      return Error(ErrorCode::kUnavailable, "nothing has begun");
+    }
+    filled += static_cast<std::size_t>(got);
   }
-  const std::string bytes = GB_TRY(read_file(options.command.front()));
-  return compile(api, engine, bytes);
+  return bytes;
+}
+
+// Says that it waits, and waits.
+Result<std::string> await_beginning() {
+  if (!sys::write_all(STDOUT_FILENO, "w")) {
+    return Error::from_errno("say that the runner waits");
+  }
+  const std::string head = GB_TRY(read_exactly(sizeof(std::uint32_t)));
+  const std::uint32_t size = WireReader(head).u32();
+  if (size > Beginning::kMostBytes) {
+    return Error(ErrorCode::kInvalid, "the beginning of the run is too long");
+  }
+  return read_exactly(size);
+}
+
+// What a runner does first, it does slowly: pages and symbols are touched for the first time.
+// Nothing of this module is left for the next.
+Result<void> warm_up(const Wasmtime& api,
+                     Engine* engine,
+                     Wasi& wasi,
+                     std::optional<std::uint64_t> fuel) {
+  const Module* const module = GB_TRY(compile(api, engine, R"((module
+    (import "wasi_snapshot_preview1" "fd_write" (func (param i32 i32 i32 i32) (result i32)))
+    (memory (export "memory") 1)
+    (data (i32.const 0) "x")
+    (func (export "_start"))))"));
+  const std::string compiled = GB_TRY(serialize(api, module));
+  GB_TRY(run_module(api, engine, GB_TRY(deserialize(api, engine, compiled)), wasi, fuel));
+  return {};
 }
 
 // It lives as long as the process.
@@ -104,12 +151,35 @@ Result<int> run(const Options& options) {
   const Wasmtime api = GB_TRY(Wasmtime::load(directory + kLibrary));
   GB_TRY(give_up_programs());
   Engine* const engine = make_engine(api, options.mode);
-  const Module* const module = GB_TRY(load(api, engine, options, directory));
   Wasi* const wasi = GB_TRY(make_wasi(api, options));
+  const auto fuel =
+      options.mode == Mode::kDeterministic ? std::optional(options.fuel) : std::nullopt;
+  std::string name = options.command.empty() ? std::string() : options.command.front();
+  Module* module = nullptr;
+  if (options.waits) {
+    GB_TRY(warm_up(api, engine, *wasi, fuel));
+    const std::string bytes = GB_TRY(await_beginning());
+    Beginning beginning = GB_TRY(Beginning::decode(bytes));
+    name = beginning.arguments.front();
+    if (beginning.compiles) {
+      const Module* const made = GB_TRY(load(api, engine, options.mode, directory, name));
+      const std::string compiled = GB_TRY(serialize(api, made));
+      return sys::write_all(STDOUT_FILENO, compiled) ? Result<int>(0)
+                                                     : Error::from_errno("write the module");
+    }
+    wasi->give(std::move(beginning.arguments), std::move(beginning.environment));
+    if (!beginning.compiled.empty()) {
+      // Where the library has been replaced meanwhile, the module is compiled again.
+      if (const auto loaded = deserialize(api, engine, beginning.compiled); loaded) {
+        module = *loaded;
+      }
+    }
+  }
+  if (module == nullptr) {
+    module = GB_TRY(load(api, engine, options.mode, directory, name));
+  }
   GB_TRY(give_up_new_code());
-  const bool counts = options.mode == Mode::kDeterministic;
-  return run_module(api, engine, module, *wasi,
-                    counts ? std::optional(options.fuel) : std::nullopt);
+  return run_module(api, engine, module, *wasi, fuel);
 }
 
 Result<void> write_file(const char* path, std::string_view bytes) {
@@ -124,9 +194,7 @@ Result<int> precompile(const char* from, const char* to, Mode mode) {
   const Wasmtime api = GB_TRY(Wasmtime::load(directory + kLibrary));
   const std::string source = GB_TRY(read_file(from));
   Module* const module = GB_TRY(compile(api, make_engine(api, mode), source));
-  ByteVector bytes;
-  GB_TRY(api.check(api.wasmtime_module_serialize(module, &bytes), "serialize the module"));
-  GB_TRY(write_file(to, {bytes.data, bytes.size}));
+  GB_TRY(write_file(to, GB_TRY(serialize(api, module))));
   return 0;
 }
 

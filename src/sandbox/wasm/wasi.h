@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -43,6 +44,12 @@ class Wasi {
 
   Wasi(const Wasi&) = delete;
   Wasi& operator=(const Wasi&) = delete;
+
+  // In place of what it was made with.
+  void give(std::vector<std::string> arguments, std::vector<std::string> environment) {
+    given_.arguments = std::move(arguments);
+    given_.environment = std::move(environment);
+  }
 
   // Gives the module its directories, as they are now, under the same names. Once more in a fork
   // that has entered another sandbox.

@@ -121,6 +121,8 @@ using Callback = Trap* (*)(void* environment,
   F(wasm_importtype_name, const ByteVector*(const ImportType*))                                   \
   F(wasm_importtype_vec_delete, void(ImportTypes*))                                               \
   F(wasmtime_module_serialize, LibraryError*(const Module*, ByteVector*))                         \
+  F(wasmtime_module_deserialize,                                                                  \
+    LibraryError*(Engine*, const unsigned char*, std::size_t, Module**))                          \
   F(wasmtime_module_deserialize_file, LibraryError*(Engine*, const char*, Module**))              \
   F(wasmtime_store_new, Store*(Engine*, void*, void (*)(void*)))                                  \
   F(wasmtime_store_context, Context*(Store*))                                                     \

@@ -35,6 +35,8 @@
 #include "service/keeper/template_order.h"
 #include "service/keeper/work_queue.h"
 #include "service/packages/package_index.h"
+#include "service/runs/compiled_modules.h"
+#include "service/runs/ready_runs.h"
 
 namespace glovebox::keeper {
 
@@ -130,6 +132,10 @@ class Keeper {
   [[nodiscard]] bool is_warm() const { return warm_; }
   [[nodiscard]] PoolShelf& pools() { return pools_; }
 
+  // What is made ahead of runs.
+  [[nodiscard]] ReadyRuns& ready_runs() { return ready_runs_; }
+  [[nodiscard]] CompiledModules& compiled_modules() { return compiled_modules_; }
+
   [[nodiscard]] const Registry& registry() const { return registry_; }
   [[nodiscard]] HeldImages& images() { return images_; }
   [[nodiscard]] const OwnPaths& paths() const { return paths_; }
@@ -211,6 +217,9 @@ class Keeper {
       log_.warning(pool + ": " + std::string(what));
     }
   }};
+
+  ReadyRuns ready_runs_;
+  CompiledModules compiled_modules_;
 
   std::mutex mutex_;  // Held for a moment only, never while a guest or a disk is waited for.
   std::condition_variable changed_;

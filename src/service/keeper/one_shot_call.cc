@@ -81,6 +81,9 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   one_shot.nested = request.nested;
   one_shot.rules = request.rules;
   one_shot.env = request.env;
+  one_shot.ahead = {.runs = &context.keeper.ready_runs(),
+                    .modules = &context.keeper.compiled_modules(),
+                    .tenant = order.tenant};
   if (order.network) {
     one_shot.network = order.network->rules;
     one_shot.public_only = order.network->public_only;

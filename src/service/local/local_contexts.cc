@@ -265,6 +265,7 @@ Result<void> LocalService::run_once(const Caller& caller,
   NetworkRules rules = request.network;
   GB_TRY(choose_placeholders(rules.credentials));
   keeper::CreateOrder order;
+  order.tenant = caller.tenant;
   order.network = GB_TRY(way_out(caller.tenant, rules));
   RunRequest whole = request;
   std::string archive;

@@ -13,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "base/digest/digest.h"
 #include "base/frame.h"
 #include "base/sys/memory_file.h"
 #include "base/text.h"
@@ -189,17 +190,24 @@ class OneShotRun {
       credentials = GB_TRY(EdgeCredentials::make(request_.network->credentials, request_.secrets));
       Egress::prepare(spec, credentials);
     }
-    const std::unique_ptr<Sandbox> sandbox = GB_TRY(create_sandbox(spec, tier, from_pool));
-    sandbox_ = sandbox.get();
-    result_.verdict = make_verdict(*sandbox, request_.language.id, request_.limits);
+    claim_ready(plan, spec, tier);
+    std::unique_ptr<Sandbox> made;
+    if (!ready_) {
+      made = GB_TRY(create_sandbox(spec, tier, from_pool));
+    }
+    sandbox_ = ready_ ? &ready_->sandbox() : made.get();
+    result_.verdict = make_verdict(*sandbox_, request_.language.id, request_.limits);
+    if (ready_) {
+      result_.verdict.timings = {{"claim", claimed_}};
+    }
     std::unique_ptr<Egress> egress;
     if (request_.network) {
-      egress = GB_TRY(Egress::start(*sandbox, *request_.network, credentials, observer_.connection,
+      egress = GB_TRY(Egress::start(*sandbox_, *request_.network, credentials, observer_.connection,
                                     request_.public_only));
     }
     if (!request_.packages.requests.empty()) {
       result_.verdict.timings.push_back({"packages", installed});
-      if (!sandbox->features().own_root) {
+      if (!sandbox_->features().own_root) {
         outside_env_ = packages.outside(request_.env);
       }
     }
@@ -208,13 +216,22 @@ class OneShotRun {
       (void)GB_TRY(open_out_directory(request_.out_directory));
     }
     if (!plan.compile || GB_TRY(compile(*plan.compile))) {
-      GB_TRY(run(plan.run));
+      Command command = plan.run;
+      if (ready_) {
+        // Its sandbox knew nothing of this request's.
+        command.env.insert(command.env.begin(), spec.env.begin(), spec.env.end());
+      }
+      GB_TRY(run(std::move(command)));
       GB_TRY(verify());
       GB_TRY(check_with_commands());
     }
     GB_TRY(collect());
     GB_TRY(check_result());
-    GB_TRY(sandbox->end());
+    if (ready_) {
+      request_.ahead->runs->discard(std::move(ready_));
+      return std::move(result_);
+    }
+    GB_TRY(sandbox_->end());
     if (egress) {
       egress->end();
       Egress::Record record = egress->record();
@@ -306,6 +323,37 @@ class OneShotRun {
     return [this, phase] { observer_.started(sandbox_->id(), phase); };
   }
 
+  // What a sandbox shows where no template and no image says otherwise; its home may be another.
+  [[nodiscard]] bool shows_usual_view() const {
+    return !request_.image || (request_.image->root.empty() && request_.image->mounts.empty() &&
+                               request_.image->workspace.empty() && request_.image->user.empty());
+  }
+
+  // A sandbox that was made ahead of runs like this one, or none. Whatever makes it different
+  // before its program is told what to do is a reason for a sandbox of its own.
+  void claim_ready(const Plan& plan, const SandboxSpec& spec, const TierWish& tier) {
+    const bool plain = request_.ahead && !traits_of(tier.exactly).runs_elf && shows_usual_view() &&
+                       !request_.network && !request_.as_root && !request_.nested &&
+                       !request_.deterministic && request_.rules.empty();
+    if (!plain) {
+      return;
+    }
+    const ReadyKind kind{.tier = tier,
+                         .limits = request_.limits,
+                         .home = spec.home,
+                         .user = spec.user,
+                         .directory = plan.run.cwd};
+    const auto before = Clock::now();
+    ready_ = request_.ahead->runs->claim(kind);
+    // A path names a module, which is the code itself.
+    if (ready_ && plan.run.argv.front().contains('/')) {
+      compiled_ = request_.ahead->modules->find(
+          {.tenant = request_.ahead->tenant, .sha256 = sha256_hex(request_.code)}, kind,
+          request_.code);
+    }
+    claimed_ = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - before);
+  }
+
   Result<void> prepare(const Plan& plan) {
     if (request_.image && !request_.image->workspace.empty()) {
       const std::string& path = request_.image->workspace;
@@ -323,24 +371,11 @@ class OneShotRun {
       GB_TRY(sandbox_->write_file(name, bytes, 0644));
     }
     if (request_.in_place.empty()) {
-      GB_TRY(write_program(plan));
+      GB_TRY(write_program(*sandbox_, request_.code, plan.file_name, plan.file_mode));
     }
     GB_TRY(give_workspace());
     // Only what the guest makes is reported; an empty workspace needs no remembering.
     return begins_empty() && !writes_root() ? Result<void>() : sandbox_->mark();
-  }
-
-  // What does not fit into one frame goes as other large files do.
-  Result<void> write_program(const Plan& plan) {
-    if (request_.code.size() < kMaxFramePayload / 2) {
-      return sandbox_->write_file(plan.file_name, request_.code, plan.file_mode);
-    }
-    const UniqueFd held = GB_TRY(sys::memory_file(request_.code));
-    if (::fchmod(held.get(), plan.file_mode) != 0) {
-      return Error::from_errno("chmod a copy of the program");
-    }
-    return copy_in(*sandbox_, {{.source = "/proc/self/fd/" + std::to_string(held.get()),
-                                .target = plan.file_name}});
   }
 
   // The image's user has a workspace to write to, and a home.
@@ -400,7 +435,9 @@ class OneShotRun {
     options.observer.out = observer_.out;
     options.observer.err = observer_.err;
     options.observer.started = started("run");
-    RunOutcome outcome = GB_TRY(sandbox_->run(command, options));
+    RunOutcome outcome =
+        GB_TRY(ready_ ? ready_->run(command, compiled_ ? *compiled_ : std::string_view(), options)
+                      : sandbox_->run(command, options));
     result_.verdict.timings.push_back({"first_event", outcome.first_event});
     result_.verdict.timings.push_back({"run", outcome.usage.wall});
     if (request_.strict) {
@@ -539,6 +576,9 @@ class OneShotRun {
 
   const OneShot& request_;
   const OneShotObserver& observer_;
+  std::unique_ptr<ReadyRun> ready_;              // Or none: a sandbox of its own.
+  std::shared_ptr<const std::string> compiled_;  // Beside that: the module.
+  std::chrono::microseconds claimed_{0};
   Sandbox* sandbox_ = nullptr;
   Environment outside_env_;  // What a sandbox without a root of its own gets on top.
   // Of a compilation for another sandbox: the only file that is wanted, and what is in it.

@@ -13,6 +13,8 @@
 #include "language/language.h"
 #include "sandbox/sandbox.h"
 #include "service/packages/packages.h"
+#include "service/runs/compiled_modules.h"
+#include "service/runs/ready_runs.h"
 #include "service/runs/transfer.h"
 #include "spec/checks.h"
 #include "spec/guest_rules.h"
@@ -54,6 +56,13 @@ struct OneShot {
   GuestRules rules{};
   // Takes the sandbox out of the user's pool where there is one (service/run_pool/sandbox_claim.h).
   bool from_pool = false;
+  // What is made ahead of runs, neither of which is ours, and whose this one is. Or nothing.
+  struct Ahead {
+    ReadyRuns* runs;
+    CompiledModules* modules;
+    std::string tenant{};
+  };
+  std::optional<Ahead> ahead{};
   Environment env;
   std::optional<NetworkRules> network{};  // None: it reaches nothing.
   SecretValues secrets{};                 // That the rules name.

@@ -18,6 +18,8 @@
 
 #include "base/archive/archive_reader.h"
 #include "base/archive/tar.h"
+#include "base/frame.h"
+#include "base/sys/memory_file.h"
 #include "base/sys/write_all.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -239,6 +241,22 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text) {
                  "use a path relative to /workspace, for example SRC:data/input.csv");
   }
   return file;
+}
+
+// What does not fit into one frame goes as other large files do.
+Result<void> write_program(Sandbox& sandbox,
+                           const std::string& code,
+                           const std::string& name,
+                           std::uint32_t mode) {
+  if (code.size() < kMaxFramePayload / 2) {
+    return sandbox.write_file(name, code, mode);
+  }
+  const UniqueFd held = GB_TRY(sys::memory_file(code));
+  if (::fchmod(held.get(), mode) != 0) {
+    return Error::from_errno("chmod a copy of the program");
+  }
+  return copy_in(sandbox,
+                 {{.source = "/proc/self/fd/" + std::to_string(held.get()), .target = name}});
 }
 
 Result<void> write_archive(int fd, const std::vector<FileToCopy>& files, SpecialFiles special) {

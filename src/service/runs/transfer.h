@@ -25,6 +25,12 @@ Result<FileToCopy> parse_file_to_copy(std::string_view text);
 // directory are copied as links; devices, sockets and FIFOs are refused.
 Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files);
 
+// Writes one file of the workspace, whatever its size.
+Result<void> write_program(Sandbox& sandbox,
+                           const std::string& code,
+                           const std::string& name,
+                           std::uint32_t mode);
+
 // What happens to devices, sockets and FIFOs.
 enum class SpecialFiles { kRefused, kLeftOut };
 

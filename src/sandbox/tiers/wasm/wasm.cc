@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/sys/installation.h"
 #include "base/text.h"
 #include "sandbox/tiers/native/native.h"
+#include "sandbox/wasm/beginning.h"
 
 namespace glovebox {
 namespace {
@@ -74,39 +76,76 @@ class ModuleRunner final : public Runner {
   ModuleRunner(bool deterministic, std::string directory)
       : deterministic_(deterministic), directory_(std::move(directory)) {}
 
-  // A path names a module; a bare name, as in a PATH, an interpreter.
   [[nodiscard]] Result<Command> command_for(const Command& command,
                                             const Limits& limits) const override {
-    const std::string& program = command.argv.front();
-    const auto* const interpreter =
-        std::ranges::find(kInterpreters, program, &Interpreter::program);
-    const bool is_module = program.find('/') != std::string::npos;
-    if (!is_module && interpreter == kInterpreters.end()) {
-      return Error(ErrorCode::kUnsupported,
-                   "the wasm tier has no '" + printable(program) +
-                       "': it runs WebAssembly modules, Python, JavaScript and SQL",
-                   "use the native tier");
-    }
-    if (!is_module && ::access((directory_ + interpreter->file).c_str(), R_OK) != 0) {
-      return is_missing(interpreter->language);
-    }
-    Command started{.argv = {std::string(kInside) + kRunner},
-                    .env = command.env,
-                    .cwd = command.cwd};
-    if (deterministic_) {
-      const auto milliseconds = static_cast<std::uint64_t>(limits.wall.count());
-      started.argv.push_back("--deterministic=" +
-                             std::to_string(milliseconds * (kFuelPerSecond / 1000)));
-    }
+    Command started = runner(limits);
+    started.env = command.env;
+    started.cwd = command.cwd;
     started.argv.emplace_back("--");
-    started.argv.push_back(program == "python" ? "python3" : program);
-    started.argv.insert(started.argv.end(), command.argv.begin() + 1, command.argv.end());
+    const std::vector<std::string> arguments = GB_TRY(arguments_of(command));
+    started.argv.insert(started.argv.end(), arguments.begin(), arguments.end());
     return started;
+  }
+
+  [[nodiscard]] Command waiting_in(const std::string& directory,
+                                   const Limits& limits) const override {
+    Command waiting = runner(limits);
+    waiting.cwd = directory;
+    waiting.argv.emplace_back(wasm::kWaitOption);
+    return waiting;
+  }
+
+  [[nodiscard]] Result<std::string> beginning_of(const Command& command,
+                                                 const std::vector<std::string>& environment,
+                                                 std::string_view compiled) const override {
+    return wasm::Beginning{.arguments = GB_TRY(arguments_of(command)),
+                           .environment = environment,
+                           .compiled = compiled}
+        .encode();
+  }
+
+  [[nodiscard]] std::string compiling(const std::string& program) const override {
+    return wasm::Beginning{.compiles = true, .arguments = {program}}.encode();
   }
 
   [[nodiscard]] policy::Filter filter() const override { return policy::runner_filter(); }
 
  private:
+  // The module and its arguments, as the runner knows interpreters. A path names a module; a bare
+  // name, as in a PATH, an interpreter.
+  [[nodiscard]] Result<std::vector<std::string>> arguments_of(const Command& command) const {
+    std::vector<std::string> arguments = command.argv;
+    std::string& program = arguments.front();
+    if (program.find('/') != std::string::npos) {
+      return arguments;
+    }
+    const auto* const interpreter =
+        std::ranges::find(kInterpreters, program, &Interpreter::program);
+    if (interpreter == kInterpreters.end()) {
+      return Error(ErrorCode::kUnsupported,
+                   "the wasm tier has no '" + printable(program) +
+                       "': it runs WebAssembly modules, Python, JavaScript and SQL",
+                   "use the native tier");
+    }
+    if (::access((directory_ + interpreter->file).c_str(), R_OK) != 0) {
+      return is_missing(interpreter->language);
+    }
+    if (program == "python") {
+      program = "python3";
+    }
+    return arguments;
+  }
+
+  [[nodiscard]] Command runner(const Limits& limits) const {
+    Command started{.argv = {std::string(kInside) + kRunner}, .env = {}, .cwd = {}};
+    if (deterministic_) {
+      const auto milliseconds = static_cast<std::uint64_t>(limits.wall.count());
+      started.argv.push_back("--deterministic=" +
+                             std::to_string(milliseconds * (kFuelPerSecond / 1000)));
+    }
+    return started;
+  }
+
   bool deterministic_;
   std::string directory_;  // Where interpreters are installed.
 };

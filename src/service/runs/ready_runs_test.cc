@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/runs/ready_runs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace glovebox {
+namespace {
+
+// Makers that never succeed, and tell what they were asked for.
+class Failing {
+ public:
+  ReadyRuns::Make make() {
+    return [this](const ReadyKind& kind) -> Result<ReadyRun> {
+      const std::scoped_lock lock(mutex_);
+      tried_.push_back(kind.home);
+      changed_.notify_all();
+      return Error(ErrorCode::kUnavailable, "no");
+    };
+  }
+  void await(const std::string& home, int times = 1) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return std::ranges::count(tried_, home) >= times; });
+  }
+  [[nodiscard]] std::vector<std::string> tried() {
+    const std::scoped_lock lock(mutex_);
+    return tried_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> tried_;
+};
+
+ReadyKind kind(const std::string& home) { return {.home = home}; }
+
+TEST(ReadyRunsTest, MakesThoseThatWereAskedFor) {
+  Failing failing;
+  ReadyRuns runs(failing.make());
+  EXPECT_EQ(runs.claim(kind("/a")), nullptr);
+  failing.await("/a");
+  EXPECT_EQ(runs.ready(), 0U);
+}
+
+TEST(ReadyRunsTest, DoesNotTryAgainAtOnceWhatCannotBeMade) {
+  Failing failing;
+  ReadyRuns runs(failing.make());
+  (void)runs.claim(kind("/a"));
+  failing.await("/a");
+  (void)runs.claim(kind("/a"));
+  // One thread makes all: when the next one has been tried, the first was left alone.
+  (void)runs.claim(kind("/b"));
+  failing.await("/b");
+  EXPECT_EQ(failing.tried(), (std::vector<std::string>{"/a", "/b"}));
+}
+
+TEST(ReadyRunsTest, ForgetsTheKindThatWasAskedForLongestAgo) {
+  Failing failing;
+  ReadyRuns runs(failing.make());
+  (void)runs.claim(kind("/first"));
+  failing.await("/first");
+  for (int i = 0; i < 32; ++i) {
+    (void)runs.claim(kind(std::to_string(i)));
+  }
+  // It is as new, and tried at once.
+  (void)runs.claim(kind("/first"));
+  failing.await("/first", 2);
+}
+
+}  // namespace
+}  // namespace glovebox
