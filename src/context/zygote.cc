@@ -20,8 +20,10 @@
 #include "base/text.h"
 #include "context/agent_files.h"
 #include "context/pidfd_process.h"
+#include "sandbox/call_watch.h"
 #include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
+#include "sandbox/policy/watched.h"
 #include "sandbox/run.h"
 #include "sandbox/tiers/native/root_plan.h"
 
@@ -121,7 +123,10 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   }
   zygote->socket_ = UniqueFd(pair[0]);
   UniqueFd inner(pair[1]);
-  zygote->fork_filter_ = spec.fork_filter;
+  const bool is_usual = spec.fork_filter.data() == policy::fork_filter().data();
+  zygote->fork_filter_ = is_usual && is_watched(zygote->sandbox_->id())
+                             ? policy::watched_fork_filter()
+                             : spec.fork_filter;
   zygote->log_ = UniqueFd(::memfd_create("zygote-log", MFD_CLOEXEC));
 
   Command command;

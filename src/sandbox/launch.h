@@ -76,6 +76,7 @@ class Unborn {
   ~Unborn();
 
   [[nodiscard]] pid_t pid() const { return child_.pid; }
+  [[nodiscard]] int pidfd() const { return child_.pidfd.get(); }
   [[nodiscard]] UniqueFd keep() { return std::move(child_.pidfd); }
 
  private:

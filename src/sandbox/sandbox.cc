@@ -16,6 +16,7 @@
 #include "base/sys/tree.h"
 #include "base/text.h"
 #include "base/wire.h"
+#include "sandbox/call_watch.h"
 #include "sandbox/cgroup_host.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/git_excludes.h"
@@ -140,6 +141,10 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
     if (enclosure) {
       std::unique_ptr<Sandbox> sandbox(
           new Sandbox(std::move(enclosure).value(), tier->name(), spec));
+      // What guests ask of a machine or a runner of ours, those answer.
+      if (!sandbox->enclosure_.features.own_kernel && !sandbox->enclosure_.runner) {
+        name_watched(sandbox->id_, sandbox->enclosure_.pidfd.get());
+      }
       auto stands = sandbox->await_walls();
       if (!stands) {
         stands = sandbox->with_complaints(std::move(stands).error());

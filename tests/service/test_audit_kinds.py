@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of records: whatever can happen is provoked here, and found in the journal by its action."""
 
+import hashlib
 import json
 import subprocess
 import unittest
@@ -23,6 +24,38 @@ for host in ("127.0.0.1:9", "denied.example"):
             {"http": os.environ["http_proxy"]})).open(f"http://{host}/", timeout=60)
     except OSError as error:
         print(type(error).__name__)
+"""
+
+
+# Each call once, with arguments that no kernel would take; and their errors.
+REFUSED = """
+import ctypes, errno, json
+libc = ctypes.CDLL(None, use_errno=True)
+told = {}
+for name, number, *words in (
+        ("mount", 165), ("umount2", 166), ("pivot_root", 155), ("unshare", 272, 0x10000000),
+        ("clone", 56, 0x10010400), ("ptrace", 101, 9999), ("bpf", 321, 99),
+        ("perf_event_open", 298), ("process_vm_readv", 310), ("keyctl", 250, 99),
+        ("add_key", 248), ("userfaultfd", 323, -1), ("io_uring_setup", 425), ("kexec_load", 246),
+        ("init_module", 175), ("open_by_handle_at", 304), ("fanotify_init", 300),
+        ("clock_settime", 227, 99), ("sethostname", 170), ("reboot", 169), ("setns", 308)):
+    result = libc.syscall(number, *(words + [0] * (6 - len(words))))
+    told[name] = errno.errorcode[ctypes.get_errno()] if result == -1 else result
+print(json.dumps(told))
+"""
+FLOOD = """
+import ctypes, errno, os, subprocess, threading
+libc = ctypes.CDLL(None, use_errno=True)
+def refuse():
+    for _ in range(500):
+        assert libc.syscall(165, 0, 0, 0, 0, 0) == -1 and ctypes.get_errno() == errno.EPERM
+threads = [threading.Thread(target=refuse) for _ in range(8)]
+for each in threads: each.start()
+for each in threads: each.join()
+for _ in range(300):
+    try: os.execv("/workspace/nothing", ["x" * 3000] * 64)
+    except OSError as error: assert error.errno == errno.ENOENT
+print("done")
 """
 
 
@@ -120,6 +153,78 @@ class Kinds(unittest.TestCase):
                     lambda: len(told := self.records("connection", sandbox.id)) == 2 and told,
                     "their records")
                 self.assertIn("denied.example:80", {each["subject"] for each in told})
+
+    def plain_answers(self):
+        """What a sandbox answers that nobody watches."""
+        run = subprocess.run([GLOVEBOX, "run", "-l", "python", "-e", REFUSED],
+                             capture_output=True, text=True, check=True)
+        return json.loads(run.stdout)
+
+    def assert_watched(self, told, answers):
+        named = {each["subject"]: each for each in told}
+        # The filter of a zygote has setns for itself: of its forks, nobody is told.
+        self.assertLessEqual(set(answers) - {"setns"}, set(named))
+        self.assertEqual({each["result"] for each in told}, {"refused"})
+        self.assertIn("python", named["mount"]["details"]["by"])
+
+    def test_refused_system_calls_are_named_and_refused_with_the_same_errors(self):
+        plain = self.plain_answers()
+        self.assertEqual((plain["mount"], plain["keyctl"]), ("EPERM", "ENOSYS"), plain)
+        with self.subTest("a run"):
+            verdict = self.run_code(REFUSED)
+            self.assertEqual(json.loads(verdict["stdout"]), plain)
+            self.assert_watched(self.found("call.refused", verdict["id"]), plain)
+        sandbox = self.daemon.create()
+        with self.subTest("a context"):
+            verdict = sandbox.must(200, "POST", "/contexts/default/execute", {"code": REFUSED})
+            self.assertEqual(json.loads(verdict["stdout"]), plain)
+            self.assert_watched(self.found("call.refused", sandbox.id), plain)
+        sandbox = self.daemon.create()
+        with self.subTest("a command"):
+            done = sandbox.must(200, "POST", "/commands", {"argv": ["python3", "-c", REFUSED]})
+            self.assertEqual(json.loads(done["stdout"]), plain)
+            self.assert_watched(self.found("call.refused", sandbox.id), plain)
+
+    def test_programs_that_code_starts_are_named_with_the_hash_of_their_arguments(self):
+        sandbox = self.daemon.create()
+        code = "import os, subprocess\n" \
+               "subprocess.run(['/usr/bin/env', 'echo', 'a secret'])\n" \
+               "os.spawnv(os.P_WAIT, '/workspace/nothing', ['nothing'])\n" \
+               "f = os.memfd_create('hidden', 0); os.write(f, open('/usr/bin/true', 'rb').read())\n" \
+               "if os.fork() == 0: os.execve(f, ['hidden'], {})\n" \
+               "print(os.wait()[1])"
+        sandbox.must(200, "POST", "/contexts/default/execute", {"code": code})
+        told = wait_until(
+            lambda: len(all := self.records("program.start", sandbox.id)) >= 4 and all, "them")
+        by_path = {each["subject"]: each for each in told}
+        words = b"/usr/bin/env\0echo\0a secret\0"
+        self.assertEqual(by_path["/usr/bin/env"]["details"]["command_sha256"],
+                         hashlib.sha256(words).hexdigest())
+        self.assertEqual(by_path["/usr/bin/env"]["result"], "asked")
+        self.assertTrue(any(path.endswith("/echo") for path in by_path), "by env")
+        self.assertEqual(by_path["/workspace/nothing"]["result"], "missing")
+        self.assertTrue(any("memfd:hidden" in path for path in by_path), by_path)
+        self.assertNotIn("a secret", json.dumps(told))
+        self.assertEqual({each["tenant"] for each in told}, {"default"})
+
+    def test_a_flood_of_either_is_answered_and_only_counted(self):
+        sandbox = self.daemon.create()
+        verdict = sandbox.must(200, "POST", "/contexts/default/execute", {"code": FLOOD})
+        self.assertEqual(verdict["stdout"], "done\n", verdict)
+        sandbox.kill()
+        refused = wait_until(
+            lambda: len(all := self.records("call.refused", sandbox.id)) == 2 and all, "both")
+        self.assertEqual([each["details"].get("more", 1) for each in refused], [1, 3999])
+        told = self.records("program.start", sandbox.id)
+        self.assertLess(len(told), 80)
+        self.assertEqual(len(told) - 1 + told[-1]["details"]["more"], 300)
+
+    def test_where_nobody_can_watch_the_journal_says_so(self):
+        answer = self.daemon.ask("POST", "/v1/sandboxes", {"tier": "gvisor"})
+        if answer.status != 201:
+            self.skipTest("no tier here has another kernel for its guests")
+        (told,) = self.found("watch.none", answer.json["id"])
+        self.assertEqual((told["subject"], told["result"]), ("gvisor", "unknown"))
 
     def test_decisions_approvals_tools_and_acts_of_administrators_have_their_kinds(self):
         self.daemon.must(403, "POST", "/v1/run", {"language": "python", "code": "import os\nos.system('x')"})

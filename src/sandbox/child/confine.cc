@@ -81,6 +81,14 @@ long set_capabilities(std::uint64_t held, std::uint64_t inheritable) noexcept {
   return raw(SYS_capset, &header, sets.data());
 }
 
+long install(std::span<const sock_filter> filter, unsigned long flags) noexcept {
+  const struct {
+    unsigned short length;
+    const sock_filter* filter;
+  } program = {static_cast<unsigned short>(filter.size()), filter.data()};
+  return raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+}
+
 }  // namespace
 
 long lock_privileges() noexcept {
@@ -131,12 +139,12 @@ long restrict_files(const Landlock& landlock,
   return result;
 }
 
-long install_filter(std::span<const sock_filter> filter) noexcept {
-  const struct {
-    unsigned short length;
-    const sock_filter* filter;
-  } program = {static_cast<unsigned short>(filter.size()), filter.data()};
-  return raw(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+long install_filter(std::span<const sock_filter> filter) noexcept { return install(filter, 0); }
+
+long install_watched_filter(std::span<const sock_filter> filter) noexcept {
+  constexpr unsigned long kWaitKillable = 1UL << 5;  // Linux 5.19.
+  const long listener = install(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER | kWaitKillable);
+  return listener == -EINVAL ? install(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER) : listener;
 }
 
 }  // namespace glovebox::child

@@ -48,4 +48,8 @@ long restrict_files(const Landlock& landlock,
 
 long install_filter(std::span<const sock_filter> filter) noexcept;
 
+// Answers the listener of the filter (seccomp_unotify(2)), which an exec closes. Who waits for it
+// can only be killed meanwhile, where the kernel knows that.
+long install_watched_filter(std::span<const sock_filter> filter) noexcept;
+
 }  // namespace glovebox::child

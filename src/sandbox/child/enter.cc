@@ -176,24 +176,32 @@ class Entrance {
     }
     const std::array<int, 2> sockets = {static_cast<int>(out.listener),
                                         static_cast<int>(out.names)};
+    return hand_out(plan_.way_out_to, sockets);
+  }
+
+  // Sends descriptors, or a byte alone, and closes them and the socket.
+  static long hand_out(long to, std::span<const int> descriptors) noexcept {
     char byte = 'l';
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof sockets)> control{};
+    constexpr std::size_t kMost = 2;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(kMost * sizeof(int))> control{};
     iovec part{&byte, 1};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof sockets);
-    __builtin_memcpy(CMSG_DATA(header), sockets.data(), sizeof sockets);
-    const long sent = raw(SYS_sendmsg, plan_.way_out_to, &message, MSG_NOSIGNAL);
-    for (const int socket : sockets) {
-      (void)raw(SYS_close, socket);
+    if (!descriptors.empty()) {
+      message.msg_control = control.data();
+      message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+      cmsghdr* const header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+      __builtin_memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
     }
-    (void)raw(SYS_close, plan_.way_out_to);
+    const long sent = raw(SYS_sendmsg, to, &message, MSG_NOSIGNAL);
+    for (const int descriptor : descriptors) {
+      (void)raw(SYS_close, descriptor);
+    }
+    (void)raw(SYS_close, to);
     return sent < 0 ? sent : 0;
   }
 
@@ -630,7 +638,10 @@ class Entrance {
     const long warden = raw(SYS_fcntl, plan_.warden_fd, F_DUPFD_CLOEXEC, 16);
     const long archiver = raw(SYS_fcntl, plan_.archiver_fd, F_DUPFD_CLOEXEC, 16);
     const long null = raw(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
-    for (const long fd : {control, warden, archiver, null}) {
+    const bool watched = plan_.listener_to >= 0;
+    const long listener_to =
+        watched ? raw(SYS_fcntl, plan_.listener_to, F_DUPFD_CLOEXEC, 16) : -ENOENT;
+    for (const long fd : {control, warden, archiver, null, watched ? listener_to : 0}) {
       if (fd < 0) {
         return fd;
       }
@@ -661,7 +672,15 @@ class Entrance {
         return r;
       }
     }
-    return raw(SYS_close_range, kWardenFiles + warden_file_count_, ~0U, 0);
+    std::size_t first_closed = kWardenFiles + warden_file_count_;
+    if (listener_to >= 0) {
+      listener_to_ = raw(SYS_dup3, listener_to, first_closed, O_CLOEXEC);
+      if (listener_to_ < 0) {
+        return listener_to_;
+      }
+      ++first_closed;
+    }
+    return raw(SYS_close_range, first_closed, ~0U, 0);
   }
 
   long restrict_to_rules() noexcept {
@@ -671,7 +690,7 @@ class Entrance {
   }
 
   long filter_calls() noexcept {
-    if (const long r = install_filter(plan_.filter); r < 0) {
+    if (const long r = listener_to_ >= 0 ? filter_watched() : install_filter(plan_.filter); r < 0) {
       return r;
     }
     for (int i = 0; i < plan_.spacers; ++i) {
@@ -680,6 +699,18 @@ class Entrance {
       }
     }
     return plan_.more_filter.empty() ? 0 : install_filter(plan_.more_filter);
+  }
+
+  // Where we are in a sandbox of somebody else's, whose filter has a listener or refuses them, the
+  // same calls are refused and nobody is told.
+  long filter_watched() noexcept {
+    const long listener = install_watched_filter(plan_.watched_filter);
+    if (listener < 0) {
+      const long r = install_filter(plan_.filter);
+      return r < 0 ? r : hand_out(listener_to_, {});
+    }
+    const std::array<int, 1> passed = {static_cast<int>(listener)};
+    return hand_out(listener_to_, passed);
   }
 
   // What the helper that makes the network namespace and we say to each other.
@@ -695,6 +726,7 @@ class Entrance {
   Network network_;
   std::array<long, kMostWardenFiles + 2> warden_files_{};
   std::size_t warden_file_count_ = 0;
+  long listener_to_ = -1;      // plan_.listener_to, once descriptors are arranged.
   long inner_workspace_ = -1;  // The mount of the workspace in which nothing is closed.
   std::uint32_t detail_ = 0;
 };

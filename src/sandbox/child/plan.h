@@ -206,7 +206,12 @@ struct Plan {
 
   Landlock landlock;
 
-  std::span<const sock_filter> filter;       // Empty: none in this step.
+  std::span<const sock_filter> filter;  // Empty: none in this step.
+  // In place of `filter`, with a listener that goes to `listener_to`, from where it is served
+  // before the warden starts. The kernel may have none for us: then `filter` holds, and a byte goes
+  // there alone. A negative descriptor: nobody watches.
+  std::span<const sock_filter> watched_filter;
+  int listener_to = -1;
   std::span<const sock_filter> more_filter;  // On top of `filter`; or empty.
 
   // On top of these, so many times; see policy::spacer_filter().

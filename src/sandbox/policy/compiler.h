@@ -20,32 +20,33 @@ namespace glovebox::policy {
 
 enum class Check : std::uint8_t {
   kNone,
-  kClone,        // Threads and processes, but no new namespaces.
-  kCloneNested,  // These, too.
-  kUnshare,      // Namespaces and the file system's attributes; not the table of descriptors.
-  kSocket,       // UNIX, NETLINK_ROUTE, and the common protocols of INET and INET6.
-  kSocketLocal,  // UNIX streams only.
-  kIoctl,        // No typing into terminals, no taking the console, no line disciplines.
-  kSetsockopt,   // Not the options that the kernel bugs of 2026 came through, no BPF code.
-  kSeccomp,      // Stricter filters yes, listeners no.
-  kPrctl,        // Not the merging of equal pages.
-  kPrctlFilter,  // Nor a system call filter.
-  kPersonality,  // The harmless personalities.
-  kFcntl,        // Not the locks of open file descriptions.
-  kFcntlLocal,   // Nor the watching of directories.
-  kMmap,         // Not the host's reserved huge pages.
-  kNoCode,       // mmap(2) and mprotect(2): no page to execute.
-  kMemfd,        // Likewise.
-  kMemfdNoexec,  // Only files in memory that never can be executed.
-  kMadvise,      // Not the merging of equal pages.
-  kNotFirst,     // Its first argument is a pid: not that of the warden in a pid namespace.
-  kSelfOnly,     // Its first argument is a pid: zero, which is the caller.
-  kPriority,     // setpriority(2): of the calling process.
-  kIoPriority,   // ioprio_set(2): of the calling process.
-  kOwnClock,     // Its first argument is a clock: none of another process's.
-  kNoDevice,     // mknod(2): FIFOs, sockets and files.
-  kNoDeviceAt,   // mknodat(2): likewise.
-  kNoPath,       // Its second argument is a path: none, which means the descriptor itself.
+  kClone,         // Threads and processes, but no new namespaces.
+  kCloneNested,   // These, too.
+  kCloneWatched,  // As kClone; what asks for a namespace is told of before it is refused.
+  kUnshare,       // Namespaces and the file system's attributes; not the table of descriptors.
+  kSocket,        // UNIX, NETLINK_ROUTE, and the common protocols of INET and INET6.
+  kSocketLocal,   // UNIX streams only.
+  kIoctl,         // No typing into terminals, no taking the console, no line disciplines.
+  kSetsockopt,    // Not the options that the kernel bugs of 2026 came through, no BPF code.
+  kSeccomp,       // Stricter filters yes, listeners no.
+  kPrctl,         // Not the merging of equal pages.
+  kPrctlFilter,   // Nor a system call filter.
+  kPersonality,   // The harmless personalities.
+  kFcntl,         // Not the locks of open file descriptions.
+  kFcntlLocal,    // Nor the watching of directories.
+  kMmap,          // Not the host's reserved huge pages.
+  kNoCode,        // mmap(2) and mprotect(2): no page to execute.
+  kMemfd,         // Likewise.
+  kMemfdNoexec,   // Only files in memory that never can be executed.
+  kMadvise,       // Not the merging of equal pages.
+  kNotFirst,      // Its first argument is a pid: not that of the warden in a pid namespace.
+  kSelfOnly,      // Its first argument is a pid: zero, which is the caller.
+  kPriority,      // setpriority(2): of the calling process.
+  kIoPriority,    // ioprio_set(2): of the calling process.
+  kOwnClock,      // Its first argument is a clock: none of another process's.
+  kNoDevice,      // mknod(2): FIFOs, sockets and files.
+  kNoDeviceAt,    // mknodat(2): likewise.
+  kNoPath,        // Its second argument is a path: none, which means the descriptor itself.
 };
 
 // What a call gets: a constant SECCOMP_RET_… value, or a check of its arguments.
@@ -59,6 +60,8 @@ constexpr Answer allow() { return {}; }
 constexpr Answer refuse(int error) {
   return {SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error), Check::kNone};
 }
+// The caller waits for what the listener of the filter says (seccomp_unotify(2)).
+constexpr Answer ask() { return {SECCOMP_RET_USER_NOTIF, Check::kNone}; }
 constexpr Answer examine(Check check) { return {0, check}; }
 
 struct Rule {
@@ -132,8 +135,12 @@ constexpr void emit_check(Assembler& out, Check check) {
       break;
     case Check::kClone:
     case Check::kCloneNested:
+    case Check::kCloneWatched:
       // CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET} and CLONE_UNTRACED.
       out.load(argument(0));
+      if (check == Check::kCloneWatched) {
+        out.ret_if_any(0x7E020000, ask().value);
+      }
       out.ret_if_any((check == Check::kClone ? 0x7E020000 : 0) | 0x00800000, kEperm);
       // Each process has one table of descriptors, and no two have the same: only so its file locks
       // can be found and counted (sandbox/hoard_watch.h).

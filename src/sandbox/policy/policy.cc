@@ -7,6 +7,7 @@
 
 #include "sandbox/policy/compiler.h"
 #include "sandbox/policy/tables.h"
+#include "sandbox/policy/watched.h"
 
 namespace glovebox::policy {
 namespace {
@@ -44,22 +45,45 @@ consteval Program compile_sorted(RuleTable table, Answer otherwise, Answer unkno
                  unknown);
 }
 
-consteval Program make_default() {
+enum class Watch { kNone, kCalls };
+
+// The default policy, with `answer` for what is watched.
+consteval RuleTable watched_default(Answer answer) {
   RuleTable table;
   add(table, kDefaultGroups);
-  return compile_sorted(table, allow(), refuse(ENOSYS));
+  for (std::size_t i = 0; i < table.size; ++i) {
+    for (const WatchedName& watched : kWatchedRefusals) {
+      if (table.rules[i].number == watched.number) {
+        table.rules[i].answer = answer;
+      }
+    }
+  }
+  return table;
 }
 
-consteval Program make_root() {
+consteval RuleTable default_table(Watch watch) {
   RuleTable table;
-  add(table, kDefaultGroups);
+  if (watch == Watch::kCalls) {
+    table = watched_default(ask());
+    add(table, kWatchedGroups);
+  } else {
+    add(table, kDefaultGroups);
+  }
+  return table;
+}
+
+consteval Program make_default(Watch watch) {
+  return compile_sorted(default_table(watch), allow(), refuse(ENOSYS));
+}
+
+consteval Program make_root(Watch watch) {
+  RuleTable table = default_table(watch);
   add(table, kRootGroups);
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
-consteval Program make_nested() {
-  RuleTable table;
-  add(table, kDefaultGroups);
+consteval Program make_nested(Watch watch) {
+  RuleTable table = default_table(watch);
   add(table, kNestedGroups);
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
@@ -92,16 +116,20 @@ consteval Program make_guest() {
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
-consteval Program make_fork() {
+consteval Program make_fork(Watch watch) {
   RuleTable table;
-  add(table, kDefaultGroups);
+  if (watch == Watch::kCalls) {
+    table = watched_default(allow());
+    add(table, kWatchedForkGroups);
+  } else {
+    add(table, kDefaultGroups);
+  }
   add(table, kGuestGroups);
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
 
-consteval Program make_zygote() {
-  RuleTable table;
-  add(table, kDefaultGroups);
+consteval Program make_zygote(Watch watch) {
+  RuleTable table = default_table(watch);
   add(table, kZygoteGroups);
   return compile_sorted(table, allow(), refuse(ENOSYS));
 }
@@ -170,15 +198,20 @@ consteval RefusalTable list_refusals() {
   return table;
 }
 
-constexpr Program kDefault = make_default();
-constexpr Program kRoot = make_root();
-constexpr Program kNested = make_nested();
+constexpr Program kDefault = make_default(Watch::kNone);
+constexpr Program kWatchedDefault = make_default(Watch::kCalls);
+constexpr Program kRoot = make_root(Watch::kNone);
+constexpr Program kWatchedRoot = make_root(Watch::kCalls);
+constexpr Program kNested = make_nested(Watch::kNone);
+constexpr Program kWatchedNested = make_nested(Watch::kCalls);
 constexpr Program kOwnKernel = make_own_kernel();
 constexpr Program kNoNamespaces = make_no_namespaces();
 constexpr Program kSharedUser = make_shared_user();
 constexpr Program kGuest = make_guest();
-constexpr Program kFork = make_fork();
-constexpr Program kZygote = make_zygote();
+constexpr Program kFork = make_fork(Watch::kNone);
+constexpr Program kWatchedFork = make_fork(Watch::kCalls);
+constexpr Program kZygote = make_zygote(Watch::kNone);
+constexpr Program kWatchedZygote = make_zygote(Watch::kCalls);
 constexpr Program kNoMemoryPrograms = make_no_memory_programs();
 constexpr Program kNoHiddenMemory = make_no_hidden_memory();
 constexpr Program kStrict = make_strict();
@@ -191,21 +224,43 @@ constexpr RefusalTable kRefusals = list_refusals();
 }  // namespace
 
 Filter default_filter() { return kDefault.instructions(); }
+Filter watched_default_filter() { return kWatchedDefault.instructions(); }
 Filter root_filter() { return kRoot.instructions(); }
+Filter watched_root_filter() { return kWatchedRoot.instructions(); }
 Filter nested_filter() { return kNested.instructions(); }
+Filter watched_nested_filter() { return kWatchedNested.instructions(); }
 Filter spacer_filter() { return kSpacer; }
 Filter own_kernel_filter() { return kOwnKernel.instructions(); }
 Filter no_namespaces_filter() { return kNoNamespaces.instructions(); }
 Filter shared_user_filter() { return kSharedUser.instructions(); }
 Filter guest_filter() { return kGuest.instructions(); }
 Filter fork_filter() { return kFork.instructions(); }
+Filter watched_fork_filter() { return kWatchedFork.instructions(); }
 Filter zygote_filter() { return kZygote.instructions(); }
+Filter watched_zygote_filter() { return kWatchedZygote.instructions(); }
 Filter no_memory_programs_filter() { return kNoMemoryPrograms.instructions(); }
 Filter no_hidden_memory_filter() { return kNoHiddenMemory.instructions(); }
 Filter strict_filter() { return kStrict.instructions(); }
 Filter runner_filter() { return kRunner.instructions(); }
 Filter no_programs_filter() { return kNoPrograms.instructions(); }
 Filter no_new_code_filter() { return kNoNewCode.instructions(); }
+
+std::optional<WatchedCall> watched_call(int number) {
+  if (number == SYS_execve || number == SYS_execveat) {
+    return WatchedCall{.name = number == SYS_execve ? "execve" : "execveat", .error = 0};
+  }
+  if (number == SYS_clone) {
+    return WatchedCall{.name = "clone", .error = EPERM};
+  }
+  const auto watched =
+      std::ranges::find(kWatchedRefusals, static_cast<std::uint32_t>(number), &WatchedName::number);
+  const auto refusals = default_refusals();
+  const auto refused = std::ranges::find(refusals, number, &Refusal::number);
+  if (watched == kWatchedRefusals.end() || refused == refusals.end()) {
+    return std::nullopt;
+  }
+  return WatchedCall{.name = watched->name, .error = refused->error};
+}
 
 std::span<const Refusal> default_refusals() { return {kRefusals.refusals.data(), kRefusals.size}; }
 

@@ -141,6 +141,58 @@ inline constexpr std::array kDefaultGroups = {
           {SYS_prlimit64}},
 };
 
+// What a filter with a listener tells of (watched.h), with its name: refused calls that no
+// honest program makes often. The rest of what the default refuses belongs to what programs try and do
+// without, or comes with every thread, and would only make them slow.
+struct WatchedName {
+  std::uint32_t number;
+  std::string_view name;
+};
+inline constexpr auto kWatchedRefusals = std::to_array<WatchedName>({
+    {SYS_unshare, "unshare"}, {SYS_setns, "setns"}, {SYS_mount, "mount"},
+    {SYS_umount2, "umount2"}, {SYS_pivot_root, "pivot_root"}, {SYS_chroot, "chroot"},
+    {SYS_open_tree, "open_tree"}, {newer::kOpenTreeAttr, "open_tree_attr"},
+    {SYS_move_mount, "move_mount"}, {SYS_fsopen, "fsopen"}, {SYS_fsconfig, "fsconfig"},
+    {SYS_fsmount, "fsmount"}, {SYS_fspick, "fspick"}, {SYS_mount_setattr, "mount_setattr"},
+    {newer::kStatmount, "statmount"}, {newer::kListmount, "listmount"}, {SYS_add_key, "add_key"},
+    {SYS_request_key, "request_key"}, {SYS_keyctl, "keyctl"}, {SYS_bpf, "bpf"},
+    {SYS_perf_event_open, "perf_event_open"}, {SYS_ptrace, "ptrace"},
+    {SYS_process_vm_readv, "process_vm_readv"}, {SYS_process_vm_writev, "process_vm_writev"},
+    {SYS_kcmp, "kcmp"}, {SYS_pidfd_getfd, "pidfd_getfd"},
+    {SYS_process_madvise, "process_madvise"}, {SYS_lookup_dcookie, "lookup_dcookie"},
+    {SYS_userfaultfd, "userfaultfd"}, {SYS_memfd_secret, "memfd_secret"},
+    {newer::kMapShadowStack, "map_shadow_stack"}, {SYS_open_by_handle_at, "open_by_handle_at"},
+    {SYS_name_to_handle_at, "name_to_handle_at"}, {SYS_init_module, "init_module"},
+    {SYS_finit_module, "finit_module"}, {SYS_delete_module, "delete_module"},
+    {SYS_create_module, "create_module"}, {SYS_query_module, "query_module"},
+    {SYS_get_kernel_syms, "get_kernel_syms"}, {SYS_kexec_load, "kexec_load"},
+    {SYS_kexec_file_load, "kexec_file_load"}, {SYS_reboot, "reboot"}, {SYS_swapon, "swapon"},
+    {SYS_swapoff, "swapoff"}, {SYS_acct, "acct"}, {SYS_quotactl, "quotactl"},
+    {SYS_quotactl_fd, "quotactl_fd"}, {SYS_syslog, "syslog"}, {SYS_iopl, "iopl"},
+    {SYS_ioperm, "ioperm"}, {SYS_modify_ldt, "modify_ldt"}, {SYS_uselib, "uselib"},
+    {SYS_sysfs, "sysfs"}, {SYS__sysctl, "_sysctl"}, {SYS_nfsservctl, "nfsservctl"},
+    {SYS_vhangup, "vhangup"}, {SYS_sethostname, "sethostname"},
+    {SYS_setdomainname, "setdomainname"}, {newer::kLsmSetSelfAttr, "lsm_set_self_attr"},
+    {SYS_settimeofday, "settimeofday"}, {SYS_clock_settime, "clock_settime"},
+    {SYS_clock_adjtime, "clock_adjtime"}, {SYS_adjtimex, "adjtimex"},
+    {SYS_fanotify_init, "fanotify_init"}, {SYS_fanotify_mark, "fanotify_mark"},
+    {SYS_io_uring_setup, "io_uring_setup"}});
+
+// Beside these, clone(2) with a namespace, and what starts programs, which goes on.
+inline constexpr std::array kWatchedGroups = {
+    Group{"clone", examine(Check::kCloneWatched), "As in the default policy.", {SYS_clone}},
+    Group{"programs", ask(), "The listener writes down what is started, and lets it go on.",
+          {SYS_execve, SYS_execveat}},
+};
+
+// Of the fork of a watched zygote, on top of the zygote's own watched filter: an errno here would
+// win over the question there. That one is never taken off.
+inline constexpr std::array kWatchedForkGroups = {
+    Group{"clone", examine(Check::kCloneNested), "The zygote's filter asks about namespaces.",
+          {SYS_clone}},
+    Group{"setns", refuse(EPERM), "The zygote's filter allows it, so nobody is asked.", {SYS_setns}},
+};
+
 // What a root guest may do beyond the default policy (capabilities.h says what else it may).
 inline constexpr std::array kRootGroups = {
     Group{"changing root", allow(),

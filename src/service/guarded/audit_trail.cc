@@ -191,13 +191,22 @@ void AuditTrail::note_ending(std::string_view tenant,
 }
 
 void AuditTrail::note_happening(const Happening& happening) {
+  std::string details = happening.details;
+  // The words of a program that code has started are recorded as those of callers are.
+  if (Json all = Json::parse(details, nullptr, false);
+      happening.action == "program.start" && all.is_object() && all.contains("command")) {
+    const std::string command = all.value("command", "");
+    all.erase("command");
+    add_text(all, "command", command);
+    details = text_of(all);
+  }
   (void)journal_.append({.tenant = happening.tenant,
                          .action = happening.action,
                          .sandbox = happening.sandbox,
                          .subject = happening.subject,
                          .decision = "",
                          .result = happening.result,
-                         .details = happening.details});
+                         .details = std::move(details)});
 }
 
 void AuditTrail::flush_meanwhile(std::uint64_t record) { journal_.flush_meanwhile(record); }

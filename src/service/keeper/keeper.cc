@@ -17,6 +17,7 @@
 #include "files/open.h"
 #include "sandbox/several_users.h"
 #include "sandbox/slot.h"
+#include "service/keeper/act_records.h"
 #include "service/network/egress.h"
 #include "service/runs/live_session.h"
 #include "service/templates/content_store.h"
@@ -138,6 +139,7 @@ Keeper::~Keeper() {
   sweeper_.join();
   hoard_watcher_.join();
   (void)end_all(EndReason::kKeeperEnded);
+  stop_noting_acts();
 }
 
 Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredentials& credentials) {
@@ -276,6 +278,9 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
   const TierFeatures features = held->sandbox().features();
   if (features.own_root && features.loopback_network) {
     held->relay_indexes(GB_TRY(start_index_relay(held->sandbox(), order.indexes)));
+  }
+  if (!note_acts(happenings_, order.tenant, held->id())) {
+    note_unwatched(happenings_, order.tenant, held->id(), held->sandbox().tier());
   }
   held->set_lifetime(order.lifetime);
   held->set_record(std::move(record));

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "sandbox/call_watch.h"
 #include "service/keeper/builder.h"
 #include "service/keeper/call_arguments.h"
 #include "service/keeper/call_table.h"
@@ -80,6 +81,12 @@ Result<json> warm_up(const json& arguments, CallContext& context) {
   return json();
 }
 
+// What the journal wants to know of sandboxes that are made from now on.
+Result<json> watch(const json&, CallContext&) {
+  watch_calls();
+  return json();
+}
+
 Result<json> emergency_end_all(const json&, CallContext& context) {
   return json(context.keeper.end_all(EndReason::kEmergencyStop));
 }
@@ -143,6 +150,7 @@ constexpr std::array kCalls = {
     Call{"endings", endings, CallKind::kEnds},
     Call{"figures", figures, CallKind::kEnds},
     Call{"warm_up", warm_up, CallKind::kShort},
+    Call{"watch", watch, CallKind::kShort},
     Call{"emergency_end_all", emergency_end_all, CallKind::kEnds},
     Call{"sweep_contents", sweep_contents, CallKind::kLong},
     Call{"build_template", build_template, CallKind::kStream},

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/sys/memory_file.h"
+#include "service/keeper/act_records.h"
 #include "service/runs/analyser_program.h"
 #include "service/runs/one_shot.h"
 #include "service/runs/stream_events.h"
@@ -104,7 +105,9 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
     context.tell(event);
   };
   OneShotObserver observer;
+  bool watched = false;
   observer.started = [&](std::string_view id, std::string_view phase) {
+    watched = note_acts(context.keeper.happenings(), order.tenant, id);
     emit(started_event(id, phase));
   };
   observer.connection = [&](const ConnectionRecord& connection) {
@@ -115,6 +118,10 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   observer.out = [&](std::string_view bytes) { out.pass(bytes); };
   observer.err = [&](std::string_view bytes) { err.pass(bytes); };
   const OneShotResult result = GB_TRY(run_once(one_shot, observer));
+  if (!watched) {
+    note_unwatched(context.keeper.happenings(), order.tenant, result.verdict.id,
+                   result.verdict.tier);
+  }
   out.finish(result.verdict.out);
   err.finish(result.verdict.err);
   emit(verdict_event(result.verdict));

@@ -162,6 +162,9 @@ QuotaUse use_of(const SandboxInfo& info) {
 }  // namespace
 
 void LocalService::warm_up() {
+  if (happened_) {
+    (void)keeper_.call("watch", json::object());
+  }
   json orders = json::array();
   std::set<std::string> homes;  // Names of the same kind share a pool.
   for (const std::string& name : warm_) {

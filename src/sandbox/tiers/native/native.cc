@@ -24,11 +24,13 @@
 #include "base/sys/descriptors.h"
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
+#include "sandbox/call_watch.h"
 #include "sandbox/child/plan.h"
 #include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
 #include "sandbox/policy/capabilities.h"
 #include "sandbox/policy/policy.h"
+#include "sandbox/policy/watched.h"
 #include "sandbox/several_users.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/tiers/native/root_plan.h"
@@ -215,17 +217,54 @@ Result<SubordinateIds> lend_ids() {
   return SubordinateIds::take();
 }
 
-// Empty where the child has failed before: its report says of what.
-WayOut receive_way_out(int socket) {
+policy::Filter filter_for(const SandboxSpec& spec) {
+  return spec.realm     ? policy::zygote_filter()
+         : spec.as_root ? policy::root_filter()
+         : spec.nested  ? policy::nested_filter()
+                        : policy::default_filter();
+}
+
+policy::Filter watched_filter_for(const SandboxSpec& spec) {
+  return spec.realm     ? policy::watched_zygote_filter()
+         : spec.as_root ? policy::watched_root_filter()
+         : spec.nested  ? policy::watched_nested_filter()
+                        : policy::watched_default_filter();
+}
+
+// What the child sends out; nothing where it has failed before: its report says of what.
+std::vector<UniqueFd> receive_descriptors(int socket) {
   std::array<char, 1> byte{};
   std::vector<UniqueFd> passed;
   ssize_t got = 0;
   do {
     got = sys::receive_with(socket, byte, passed, 0);
   } while (got < 0 && errno == EINTR);
-  return got == 1 && passed.size() == 2
+  return passed;
+}
+
+WayOut receive_way_out(int socket) {
+  std::vector<UniqueFd> passed = receive_descriptors(socket);
+  return passed.size() == 2
              ? WayOut{.listener = std::move(passed[0]), .names = std::move(passed[1])}
              : WayOut{};
+}
+
+// None where the kernel gave the child none.
+UniqueFd receive_listener(int socket) {
+  std::vector<UniqueFd> passed = receive_descriptors(socket);
+  return passed.size() == 1 ? std::move(passed[0]) : UniqueFd();
+}
+
+struct SocketPair {
+  UniqueFd ours{};
+  UniqueFd theirs{};
+};
+Result<SocketPair> packet_sockets() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return Error::from_errno("socketpair");
+  }
+  return SocketPair{.ours = UniqueFd(ends[0]), .theirs = UniqueFd(ends[1])};
 }
 
 }  // namespace
@@ -336,17 +375,16 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.awaits_maps = given.has_value() || lent;
   plan.realm = spec.realm;
   plan.network_namespace = true;
-  UniqueFd way_out_from;
-  UniqueFd way_out_to;
+  SocketPair way_out_pair;
   if (spec.egress_port != 0) {
-    std::array<int, 2> ends{};
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-      return Error::from_errno("socketpair");
-    }
-    way_out_from = UniqueFd(ends[0]);
-    way_out_to = UniqueFd(ends[1]);
+    way_out_pair = GB_TRY(packet_sockets());
     plan.egress_port = spec.egress_port;
-    plan.way_out_to = way_out_to.get();
+    plan.way_out_to = way_out_pair.theirs.get();
+  }
+  SocketPair listener_pair;
+  if (calls_are_watched()) {
+    listener_pair = GB_TRY(packet_sockets());
+    plan.listener_to = listener_pair.theirs.get();
   }
   setup->files.apply(plan);
   // A zygote's forks take their Landlock rules in their own sandbox, and could never shed its.
@@ -365,10 +403,8 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     plan.spacer = policy::spacer_filter();
     plan.spacers = policy::kSpacers;
   }
-  plan.filter = spec.realm     ? policy::zygote_filter()
-                : spec.as_root ? policy::root_filter()
-                : spec.nested  ? policy::nested_filter()
-                               : policy::default_filter();
+  plan.filter = filter_for(spec);
+  plan.watched_filter = watched_filter_for(spec);
   plan.more_filter = !Cgroup::support().memory ? policy::no_hidden_memory_filter()
                      : spec.rules.exec.written ? policy::Filter()
                                                : policy::no_memory_programs_filter();
@@ -400,7 +436,8 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   Unborn child(std::move(attempt).value());
   watch.lap("clone");
   inner.reset();
-  way_out_to.reset();
+  way_out_pair.theirs.reset();
+  listener_pair.theirs.reset();
   if (plan.awaits_maps) {
     if (given &&
         (!spec.attachments.empty() || spec.root_disk || !setup->files.mounts_to_map().empty())) {
@@ -420,9 +457,16 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   }
   GB_TRY(admit(control.get(), cgroup->task_fds()));
   WayOut way_out;
-  if (way_out_from) {
-    way_out = receive_way_out(way_out_from.get());
+  if (way_out_pair.ours) {
+    way_out = receive_way_out(way_out_pair.ours.get());
     watch.lap("way_out");
+  }
+  if (listener_pair.ours) {
+    // Before its exec, which is asked about as well.
+    if (UniqueFd listener = receive_listener(listener_pair.ours.get())) {
+      serve_calls(std::move(listener), child.pidfd());
+    }
+    watch.lap("listener");
   }
 
   return Enclosure{.slot = std::move(slot),
