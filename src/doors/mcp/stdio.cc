@@ -78,12 +78,14 @@ class Workers {
   }
 
   void add(Entered entered) {
-    const std::scoped_lock lock(mutex_);
-    waiting_.push_back(std::move(entered));
-    if (waiting_.size() > idle_ && threads_.size() < kMostThreads) {
-      threads_.emplace_back([this] { run(); });
+    {
+      const std::scoped_lock lock(mutex_);
+      waiting_.push_back(std::move(entered));
+      if (waiting_.size() > idle_ && threads_.size() < kMostThreads) {
+        threads_.emplace_back([this] { run(); });
+      }
     }
-    changed_.notify_one();
+    changed_.notify_one();  // Without the lock, or who wakes would wait for it.
   }
 
   [[nodiscard]] bool busy() {
