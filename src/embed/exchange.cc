@@ -18,6 +18,8 @@ namespace {
 constexpr std::size_t kLongestHead = 64 * 1024;
 constexpr std::size_t kLongestChunkLine = 1'024;
 constexpr std::size_t kPiece = 64 * 1024;
+// At once, on the stack of whoever calls.
+constexpr std::size_t kReceived = 16 * 1024;
 constexpr std::string_view kEndOfLine = "\r\n";
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
 
@@ -57,23 +59,23 @@ class Reader {
 
   // Some more bytes; false at the end.
   Result<bool> fill() {
-    pollfd polled{connection_, POLLIN, 0};
-    const int found = ::poll(&polled, 1, silence_ ? static_cast<int>(silence_->count()) : -1);
-    if (found == 0) {
-      return Error(ErrorCode::kUnavailable,
-                   "the engine was silent for " + std::to_string(silence_->count()) + " ms",
-                   "raise glovebox_request.silence_ms, or limit the time of what runs");
+    if (silence_) {
+      pollfd polled{connection_, POLLIN, 0};
+      if (::poll(&polled, 1, static_cast<int>(silence_->count())) == 0) {
+        return Error(ErrorCode::kUnavailable,
+                     "the engine was silent for " + std::to_string(silence_->count()) + " ms",
+                     "raise glovebox_request.silence_ms, or limit the time of what runs");
+      }
     }
-    const std::size_t before = buffer_.size();
-    buffer_.resize(before + kPiece);
+    std::array<char, kReceived> piece;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     ssize_t size = 0;
     do {
-      size = ::recv(connection_, buffer_.data() + before, kPiece, 0);
+      size = ::recv(connection_, piece.data(), piece.size(), 0);
     } while (size < 0 && errno == EINTR);
-    buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
     if (size < 0 && errno != ECONNRESET) {
       return Error::from_errno("read from the engine");
     }
+    buffer_.append(piece.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
     return size > 0;
   }
   Result<void> fill_more() {
