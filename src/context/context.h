@@ -45,7 +45,8 @@ struct ContextSpec {
 };
 
 // Where what an observer was told goes on to, when that may be slower than the guest is. It holds
-// the guest up, but none of its limits.
+// the guest up, but none of its limits. What comes together is passed on together; what is left at
+// the end of an execution, its owner passes on.
 class Outlet {
  public:
   Outlet() = default;

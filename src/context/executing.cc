@@ -28,6 +28,8 @@ constexpr auto kInterruptAgain = 100ms;
 constexpr auto kCheckEvery = 50ms;
 // An execution shorter than this cannot have used much, and looking would cost more than it did.
 constexpr auto kWorthMeasuring = 2ms;
+// The beginning of a cell that is over by then goes along with its end, and wakes nobody.
+constexpr auto kLonelyStart = 1ms;
 // How long a process may take to be gone after it was killed.
 constexpr auto kLastBreath = 5s;
 
@@ -115,7 +117,21 @@ bool Executing::held_up() const {
   return cause_ == Cause::kItself && options_.outlet != nullptr && options_.outlet->full();
 }
 
+Executing::Clock::time_point Executing::pass_on() {
+  if (options_.outlet == nullptr) {
+    return Clock::time_point::max();
+  }
+  const Clock::time_point until = start_ + kLonelyStart;
+  if (only_started_ && now() < until) {
+    return until;
+  }
+  options_.outlet->pass_on();
+  return Clock::time_point::max();
+}
+
 void Executing::wait_for_something() {
+  const Clock::time_point passes_on = pass_on();
+  const bool waits = passes_on == Clock::time_point::max();
   const bool takes = !held_up();
   const auto taken_from = [takes](const UniqueFd& fd) { return takes ? fd.get() : -1; };
   const auto link_events =
@@ -126,12 +142,12 @@ void Executing::wait_for_something() {
       {taken_from(context_.streams_.out), POLLIN, 0},
       {taken_from(context_.streams_.err), POLLIN, 0},
       {cause_ == Cause::kItself ? options_.cancel_fd : -1, POLLIN, 0},
-      {options_.outlet != nullptr ? options_.outlet->waits_for() : -1, POLLOUT, 0},
+      {waits && options_.outlet != nullptr ? options_.outlet->waits_for() : -1, POLLOUT, 0},
       process[0],
       process[1],
       {takes_answers() ? options_.requests->fd() : -1, POLLIN, 0},
   }};
-  Clock::time_point until = std::min(next_check_, kill_at_);
+  Clock::time_point until = std::min({next_check_, kill_at_, passes_on});
   if (cause_ == Cause::kItself) {
     until = std::min(until, deadline());
   }
@@ -148,9 +164,6 @@ void Executing::wait_for_something() {
   }
   if (polled[3].revents != 0) {
     interrupt(Cause::kCanceled);
-  }
-  if (polled[4].revents != 0) {
-    options_.outlet->pass_on();
   }
 }
 
@@ -263,6 +276,7 @@ void Executing::take_event(Event event) {
 }
 
 void Executing::show(const Event& event) {
+  only_started_ = event.kind == Event::Kind::kStarted;
   if (event.kind == Event::Kind::kStdout) {
     out_.write(event.text);
   } else if (event.kind == Event::Kind::kStderr) {

@@ -50,6 +50,8 @@ class Executing {
   [[nodiscard]] Clock::time_point now() const { return context_.sandbox_.clock().now(); }
   // Nothing is taken from the guest because nobody takes what it has said before.
   [[nodiscard]] bool held_up() const;
+  // Passes on what goes now. Until when to wait at most before it is asked again.
+  Clock::time_point pass_on();
   void wait_for_something();
   // When its time is over, as it is now: it waits for open calls, as long as the offer says.
   [[nodiscard]] Clock::time_point deadline() const;
@@ -85,7 +87,8 @@ class Executing {
   std::chrono::microseconds cpu_when_interrupted_{0};
   std::optional<agent::Done> done_;
   std::optional<int> wait_status_;
-  bool started_ = false;  // The agent has taken the code.
+  bool started_ = false;       // The agent has taken the code.
+  bool only_started_ = false;  // That was shown last.
   Clock::time_point killed_at_{};
   bool killed_ = false;
   bool link_lost_ = false;

@@ -22,10 +22,19 @@ int Delivery::waits_for() const {
 
 void Delivery::pass_on() {
   while (!gone_) {
-    gone_ = !wire_.flush();
-    if (gone_ || wire_.unsent() > 0) {
+    offer_some();
+    if (wire_.unsent() == 0) {
       return;
     }
+    gone_ = !wire_.flush();
+    if (wire_.unsent() > 0) {
+      return;
+    }
+  }
+}
+
+void Delivery::offer_some() {
+  while (wire_.unsent() < kPiece) {
     const auto next = reader_.next({});
     if (!next) {
       return;
@@ -43,11 +52,14 @@ void Delivery::offer(const ExecutionLog::Next& next) {
 }
 
 Result<void> Delivery::finish(const std::function<bool()>& listens) {
-  while (!gone_ && !reader_.ended() && listens()) {
+  while (!gone_ && listens()) {
+    offer_some();
+    if (reader_.ended()) {
+      break;  // The last ones go with the answer of the call.
+    }
+    gone_ = !wire_.flush_all();
     if (const auto next = reader_.next(Clock::now() + kLook); next) {
       offer(*next);
-      // The last one goes with the answer of the call.
-      gone_ = !reader_.ended() && !wire_.flush_all();
     }
   }
   if (auto lost = reader_.log().lost()) {

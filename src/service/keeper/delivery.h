@@ -30,7 +30,11 @@ class Delivery : public Outlet {
  private:
   // What the caller may be behind before the guest is held up.
   static constexpr std::size_t kMostBehind = 1UL << 20;
+  // What goes in one write.
+  static constexpr std::size_t kPiece = 64UL << 10;
 
+  // What is there, up to a piece of it.
+  void offer_some();
   void offer(const ExecutionLog::Next& next);
 
   ExecutionLog::Reader reader_;

@@ -212,7 +212,6 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
     // Where that is not allowed it has found the end of input already, and nobody is to reply.
     if (event.kind != Event::Kind::kInputRequest || request.allow_input) {
       log.append(event_json(event, context->sandbox().id()));
-      outlet.pass_on();
     }
     if (request.store_history) {
       collector.add(glovebox::notebook::keep_inline(event));

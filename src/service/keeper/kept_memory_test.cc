@@ -141,9 +141,9 @@ struct Pair {
   UniqueFd theirs;
 };
 
-Pair make_pair() {
+Pair make_pair(int type = SOCK_STREAM) {
   std::array<int, 2> ends{};
-  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  EXPECT_EQ(::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends.data()), 0);
   return {UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
@@ -169,6 +169,39 @@ TEST(DeliveryTest, ACallerThatDoesNotReadHoldsUpNobodyAndGetsAllInOrder) {
   }
   EXPECT_FALSE(delivery.full());
   EXPECT_EQ(delivery.waits_for(), -1);
+}
+
+TEST(DeliveryTest, WhatIsThereTogetherGoesInOneWrite) {
+  Pair pair = make_pair(SOCK_SEQPACKET);  // It keeps writes apart.
+  KeeperWire wire(std::move(pair.ours));
+  const auto memory = std::make_shared<KeptMemory>();
+  auto log = std::make_shared<ExecutionLog>(memory);
+  Delivery delivery(log, wire);
+  log->append("first");
+  log->append("second");
+  delivery.pass_on();
+  std::array<char, 256> bytes{};
+  const ssize_t got = ::recv(pair.theirs.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  const std::string_view written(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  EXPECT_NE(written.find("first"), std::string_view::npos);
+  EXPECT_NE(written.find("second"), std::string_view::npos);
+}
+
+TEST(DeliveryTest, TheLastEventsWaitForTheAnswerOfTheCall) {
+  Pair pair = make_pair(SOCK_SEQPACKET);
+  KeeperWire wire(std::move(pair.ours));
+  const auto memory = std::make_shared<KeptMemory>();
+  auto log = std::make_shared<ExecutionLog>(memory);
+  Delivery delivery(log, wire);
+  log->append("result");
+  log->append("verdict");
+  log->finish();
+  ASSERT_TRUE(delivery.finish([] { return true; }));
+  std::array<char, 256> bytes{};
+  EXPECT_LT(::recv(pair.theirs.get(), bytes.data(), bytes.size(), MSG_DONTWAIT), 0);
+  ASSERT_TRUE(wire.send(MessageType::kAnswer, "{}"));
+  EXPECT_GT(::recv(pair.theirs.get(), bytes.data(), bytes.size(), MSG_DONTWAIT), 13);
+  EXPECT_LT(::recv(pair.theirs.get(), bytes.data(), bytes.size(), MSG_DONTWAIT), 0);
 }
 
 TEST(DeliveryTest, ACallerThatIsGoneIsForgotten) {
