@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "spec/json/object_text.h"
 #include "spec/json/raw_json.h"
 #include "spec/json/tool_json.h"
 
@@ -98,7 +99,11 @@ std::string line_at(std::string_view object, const char* key) {
 MimeBundle to_bundle(std::string_view object) {
   MimeBundle bundle;
   for (const auto& [type, value] : raw_members(object)) {
-    bundle.emplace(Json::parse('"' + std::string(type) + '"').get<std::string>(), value);
+    // A name without escapes stands for itself.
+    bundle.emplace(type.find('\\') == type.npos
+                       ? std::string(type)
+                       : Json::parse('"' + std::string(type) + '"').get<std::string>(),
+                   value);
   }
   return bundle;
 }
@@ -139,27 +144,28 @@ Result<Json> parse_reply(std::string_view payload) {
 }  // namespace
 
 std::string encode(const ExecuteRequest& request) {
-  Json json{{"code", to_utf8(request.code)}};
+  ObjectText text;
+  text.add("code", request.code);
   if (request.silent) {
-    json["silent"] = true;
+    text.add("silent", true);
   }
   if (!request.store_history) {
-    json["store_history"] = false;
+    text.add("store_history", false);
   }
   if (request.env != nullptr && !request.env->empty()) {
-    Json& env = json["env"];
+    Json env;  // A name may come again; the last one holds.
     for (const auto& [name, value] : *request.env) {
       env[name] = to_utf8(value);
     }
+    text.add_text("env", dump(env));
   }
   if (!request.cwd.empty()) {
-    json["cwd"] = request.cwd;
+    text.add("cwd", request.cwd);
   }
-  std::string text = dump(json);
   if (request.tools != nullptr && !request.tools->empty()) {
-    text.replace(text.size() - 1, 1, ",\"tools\":" + to_json(*request.tools) + "}");
+    text.add_text("tools", to_json(*request.tools));
   }
-  return text;
+  return text.take();
 }
 
 Result<std::string> encode(std::uint32_t call, const ToolAnswer& answer) {

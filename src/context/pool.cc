@@ -241,17 +241,19 @@ bool ContextPool::is_hurried() const { return ready_.size() + making_ < (wanted_
 void ContextPool::keep_filled() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
+    if (const auto quiet = last_claim_ + kSettle; !is_hurried() && Clock::now() < quiet) {
+      (void)changed_.wait_until(lock, quiet);
+      continue;
+    }
     adapt(Clock::now());
     if (ready_.size() + making_ >= wanted_ || scarce_) {
       (void)changed_.wait_for(lock, kRest);
-    } else if (const auto quiet = last_claim_ + kSettle; !is_hurried() && Clock::now() < quiet) {
-      (void)changed_.wait_until(lock, quiet);
-    } else {
-      if (is_hurried()) {
-        help_wanted_.notify_one();
-      }
-      make_one(lock);
+      continue;
     }
+    if (is_hurried()) {
+      help_wanted_.notify_one();
+    }
+    make_one(lock);
   }
 }
 

@@ -73,7 +73,8 @@ TARGETS = {
     "agent_messages": [*BASE, "base/base64.cc", "base/bytes.cc", "base/text.cc", "base/wire.cc",
                        "context/agent_protocol.cc", "context/notebook/json_bounds.cc",
                        "context/notebook/values.cc", "context/zygote_protocol.cc",
-                       "spec/json/bounded_json.cc", "spec/json/raw_json.cc", "spec/json/tool_json.cc"],
+                       "spec/json/bounded_json.cc", "spec/json/object_text.cc", "spec/json/raw_json.cc",
+                       "spec/json/tool_json.cc"],
     "notebook": [*BASE, "base/base64.cc", "base/bytes.cc", "base/shell_words.cc", "base/text.cc",
                  *NOTEBOOK, *(f"context/notebook/{name}.cc" for name in (
                      "html", "html_style", "json_bounds", "notebook", "parameters", "read",
