@@ -221,6 +221,13 @@ class Contexts(Case):
         self.assertEqual(events.until("verdict")["status"], "canceled")
         self.assertEqual(context.value("1 + 1"), "2")
 
+    def test_the_beginning_is_told_while_the_code_says_nothing(self):
+        context = self.create().context()
+        events = context.start("import time; time.sleep(600)")
+        self.assertEqual(events.until("started")["execution_count"], 1)
+        context.must(204, "POST", "/interrupt")
+        self.assertEqual(events.until("verdict")["status"], "canceled")
+
     def test_an_error_is_told_with_its_name_and_lines(self):
         verdict = self.create().context().execute("def f():\n  return 1 / 0\nf()")
         self.assertEqual(verdict["status"], "error")
