@@ -232,6 +232,7 @@ Result<void> run_daemon(DaemonOptions options,
        .keeping = options.keeping,
        .network = options.network,
        .allow_nested = options.allow_nested,
+       .list_files = recorded != nullptr && options.audit.files,
        .warm = options.warm.empty() ? kind_names() : options.warm,
        .ended =
            [recorded](std::string_view tenant, std::string_view id, const Ending& ending) {

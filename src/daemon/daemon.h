@@ -25,6 +25,7 @@ struct AuditOptions {
   audit::Durability durability = audit::Durability::kRequests;
   bool code = false;                           // Code in full, not only its hash.
   bool inputs = false;                         // What runs are given and print, too.
+  bool files = false;                          // Which files cells of contexts have changed, too.
   std::optional<std::chrono::seconds> keep{};  // Nothing: for ever.
   std::string witness{};                       // A file that gets each head too; empty: none.
 };

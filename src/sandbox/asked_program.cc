@@ -71,8 +71,8 @@ std::vector<std::string> read_words(pid_t pid, std::uint64_t address) {
 // Whether nothing is there. What a link leads to is not looked for: in /proc it would be another
 // thing for us.
 bool is_missing(pid_t pid, const std::string& path) {
-  const UniqueFd root(::open((procfs::directory_of(pid) + "/root").c_str(),
-                             O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd root(
+      ::open((procfs::directory_of(pid) + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root) {
     return false;
   }
@@ -86,8 +86,8 @@ bool is_missing(pid_t pid, const std::string& path) {
 
 std::string descriptor_name(pid_t pid, std::uint64_t number) {
   std::array<char, kMostPath> name{};
-  const std::string link = procfs::directory_of(pid) + "/fd/" +
-                           std::to_string(static_cast<std::int32_t>(number));
+  const std::string link =
+      procfs::directory_of(pid) + "/fd/" + std::to_string(static_cast<std::int32_t>(number));
   const ssize_t size = ::readlink(link.c_str(), name.data(), name.size());
   return size > 0 ? std::string(name.data(), static_cast<std::size_t>(size)) : "(a descriptor)";
 }
@@ -111,8 +111,7 @@ GuestAct read_asked_program(pid_t pid, const seccomp_data& call) {
 }
 
 std::string name_of_process(pid_t pid) {
-  const UniqueFd file(
-      ::open((procfs::directory_of(pid) + "/comm").c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd file(::open((procfs::directory_of(pid) + "/comm").c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 64> name{};
   const ssize_t size = file ? ::read(file.get(), name.data(), name.size()) : 0;
   std::string text(name.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));

@@ -41,16 +41,38 @@ using Clock = GuestLedger::Clock;
 constexpr auto kWindow = 10ms;
 constexpr int kMostInWindow = 32;
 constexpr int kWindowMs = 10;
+// At what is deferred, however many questions come meanwhile.
+constexpr auto kLookEvery = 1ms;
 constexpr std::size_t kEvents = 64;
 
-// A filter's listener. Only the thread of the server uses what is not const.
-struct Listener {
-  UniqueFd fd;
-  std::shared_ptr<GuestLedger> ledger;
-  ino_t home = 0;  // The pid namespace of its sandbox.
-  bool has_warden = false;
+// Those of one sandbox. Only the thread of the server uses what is not the ledger.
+struct Guests {
+  GuestLedger ledger{};
   Clock::time_point window{};
   int in_window = 0;
+
+  // Whether one more of them is answered now.
+  bool admit(Clock::time_point now) {
+    if (now - window >= kWindow) {
+      window = now;
+      in_window = 0;
+    }
+    return in_window < kMostInWindow && ++in_window > 0;
+  }
+};
+
+// A filter's. Likewise.
+struct Listener {
+  UniqueFd fd;
+  std::shared_ptr<Guests> guests;  // Of the sandbox that it was made for.
+  bool has_warden = false;
+};
+
+// An answer that waits until more of its sandbox's are due.
+struct Deferred {
+  std::shared_ptr<Listener> listener;
+  std::shared_ptr<Guests> guests;
+  seccomp_notif_resp response;
 };
 
 // Zero where there is none any more.
@@ -76,13 +98,15 @@ class Server {
   void add(UniqueFd fd, ino_t home) {
     const std::scoped_lock lock(mutex_);
     const std::uint64_t key = ++last_key_;
-    auto listener = std::make_shared<Listener>(Listener{
-        .fd = std::move(fd), .ledger = std::make_shared<GuestLedger>(), .home = home});
+    auto listener = std::make_shared<Listener>();
+    listener->fd = std::move(fd);
+    listener->guests = std::make_shared<Guests>();
+
     epoll_event event{.events = EPOLLIN, .data = {.u64 = key}};
     // Without room for it, the listener is closed and its sandbox cannot start.
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, listener->fd.get(), &event) == 0) {
       if (home != 0) {
-        by_home_[home] = listener->ledger;
+        by_home_[home] = listener->guests;
       }
       listeners_.emplace(key, std::move(listener));
     }
@@ -95,7 +119,7 @@ class Server {
     }
   }
 
-  std::shared_ptr<GuestLedger> ledger_named(std::string_view id) {
+  std::shared_ptr<Guests> guests_named(std::string_view id) {
     const std::scoped_lock lock(mutex_);
     const auto found = by_name_.find(id);
     return found == by_name_.end() ? nullptr : found->second;
@@ -115,10 +139,16 @@ class Server {
     std::array<epoll_event, kEvents> events{};
     for (;;) {
       const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                                     parked_.empty() ? -1 : kWindowMs);
-      unpark(Clock::now());
+                                     deferred_.empty() ? -1 : kWindowMs);
+      const Clock::time_point now = Clock::now();
+      if (now - looked_ >= kLookEvery) {
+        looked_ = now;
+        std::erase_if(deferred_, [&](const Deferred& each) {
+          return each.guests->admit(now) && answer(*each.listener, each.response);
+        });
+      }
       for (int i = 0; i < count; ++i) {
-        serve(events[static_cast<std::size_t>(i)]);
+        serve(events[static_cast<std::size_t>(i)], now);
       }
     }
   }
@@ -130,26 +160,13 @@ class Server {
   }
 
   // One question of each that has some: so none waits for all of another's.
-  void serve(const epoll_event& event) {
+  void serve(const epoll_event& event, Clock::time_point now) {
     const std::shared_ptr<Listener> listener = find(event.data.u64);
-    if (!listener) {
-      return;
-    }
-    if ((event.events & EPOLLIN) == 0) {
+    if (listener && (event.events & EPOLLIN) == 0) {
       remove(event.data.u64, *listener);
-      return;
+    } else if (listener) {
+      answer_one(listener, now);
     }
-    const Clock::time_point now = Clock::now();
-    if (now - listener->window >= kWindow) {
-      listener->window = now;
-      listener->in_window = 0;
-    }
-    if (++listener->in_window > kMostInWindow) {
-      watch_for(*listener, event.data.u64, 0);
-      parked_.push_back(event.data.u64);
-      return;
-    }
-    answer_one(*listener, now);
   }
 
   // Nobody is left who could ask.
@@ -158,77 +175,70 @@ class Server {
       const std::scoped_lock lock(mutex_);
       (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener.fd.get(), nullptr);
       // The number of its namespace may be another sandbox's by now.
-      const auto is_its = [&](const auto& entry) { return entry.second == listener.ledger; };
+      const auto is_its = [&](const auto& entry) { return entry.second == listener.guests; };
       std::erase_if(by_home_, is_its);
       std::erase_if(by_name_, is_its);
       listeners_.erase(key);
     }
-    listener.ledger->close();
+    listener.guests->ledger.close();
   }
 
-  void unpark(Clock::time_point now) {
-    std::erase_if(parked_, [&](std::uint64_t key) {
-      const std::shared_ptr<Listener> listener = find(key);
-      if (listener && now - listener->window < kWindow) {
-        return false;
-      }
-      if (listener) {
-        watch_for(*listener, key, EPOLLIN);
-      }
-      return true;
-    });
-  }
-
-  void watch_for(const Listener& listener, std::uint64_t key, std::uint32_t what) {
-    epoll_event event{.events = what, .data = {.u64 = key}};
-    (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, listener.fd.get(), &event);
-  }
-
-  void answer_one(Listener& listener, Clock::time_point now) {
+  void answer_one(const std::shared_ptr<Listener>& listener, Clock::time_point now) {
     std::ranges::fill(question_, std::byte{0});
     // There is one, or was: the kernel counts those of the killed, and answers ENOENT.
-    if (::ioctl(listener.fd.get(), SECCOMP_IOCTL_NOTIF_RECV, question_.data()) != 0) {
+    if (::ioctl(listener->fd.get(), SECCOMP_IOCTL_NOTIF_RECV, question_.data()) != 0) {
       return;
     }
     seccomp_notif asked{};
     std::memcpy(&asked, question_.data(), sizeof asked);
     const std::optional<policy::WatchedCall> call = policy::watched_call(asked.data.nr);
     const bool is_start = call && call->error == 0;
-    if (is_start && !std::exchange(listener.has_warden, true)) {
-      // The first is the set-up, which becomes the warden.
-    } else if (call) {
-      try {
-        note(listener, asked, *call, now);
-      } catch (const std::exception&) {  // No memory: it is answered all the same.
-      }
-    }
     seccomp_notif_resp response{.id = asked.id, .val = 0, .error = 0, .flags = 0};
     if (is_start) {
       response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
     } else {
       response.error = call ? -call->error : -EPERM;
     }
+    // The first is the set-up, which becomes the warden.
+    const bool is_ours = is_start && !std::exchange(listener->has_warden, true);
+    try {
+      const std::shared_ptr<Guests> guests = guests_of(*listener, static_cast<pid_t>(asked.pid));
+      if (call && !is_ours) {
+        note(*listener, guests->ledger, asked, *call, now);
+      }
+      if (!guests->admit(now)) {
+        deferred_.push_back({.listener = listener, .guests = guests, .response = response});
+        return;
+      }
+    } catch (const std::exception&) {  // No memory: it is answered all the same.
+    }
+    answer(*listener, response);
+  }
+
+  // Always true; whoever has been killed meanwhile needs none.
+  bool answer(const Listener& listener, const seccomp_notif_resp& response) {
     std::ranges::fill(answer_, std::byte{0});
     std::memcpy(answer_.data(), &response, sizeof response);
     (void)::ioctl(listener.fd.get(), SECCOMP_IOCTL_NOTIF_SEND, answer_.data());
+    return true;
   }
 
-  // Of the sandbox that the process is in; nothing where nobody keeps one.
-  std::shared_ptr<GuestLedger> ledger_of(const Listener& listener, pid_t pid) {
+  // Of the sandbox that the process is in. In a namespace that a guest has made within its sandbox,
+  // it still is that sandbox's.
+  std::shared_ptr<Guests> guests_of(const Listener& listener, pid_t pid) {
     const ino_t place = pid_namespace_of(pid);
     const std::scoped_lock lock(mutex_);
     const auto found = by_home_.find(place);
-    // In a namespace that a guest has made within its sandbox, it still is that sandbox's.
-    return found == by_home_.end() ? listener.ledger : found->second;
+    return found == by_home_.end() ? listener.guests : found->second;
   }
 
-  void note(const Listener& listener,
-            const seccomp_notif& asked,
-            const policy::WatchedCall& call,
-            Clock::time_point now) {
+  static void note(const Listener& listener,
+                   GuestLedger& ledger,
+                   const seccomp_notif& asked,
+                   const policy::WatchedCall& call,
+                   Clock::time_point now) {
     const auto pid = static_cast<pid_t>(asked.pid);
-    const std::shared_ptr<GuestLedger> ledger = ledger_of(listener, pid);
-    if (call.error != 0 ? !ledger->count_refusal(call.name) : !ledger->count_program(now)) {
+    if (call.error != 0 ? !ledger.count_refusal(call.name) : !ledger.count_program(now)) {
       return;
     }
     GuestAct act;
@@ -248,17 +258,18 @@ class Server {
         act.name = "(a process that was killed)";
       }
     }
-    ledger->tell_act(std::move(act));
+    ledger.tell_act(std::move(act));
   }
 
   const UniqueFd epoll_{::epoll_create1(EPOLL_CLOEXEC)};
   std::vector<std::byte> question_;
   std::vector<std::byte> answer_;
-  std::vector<std::uint64_t> parked_;  // Those that have asked enough for now. Of the thread.
-  std::mutex mutex_;                   // Of what follows; held for a moment only.
+  std::vector<Deferred> deferred_;  // In the order of their coming. Of the thread, as the next one.
+  Clock::time_point looked_{};
+  std::mutex mutex_;  // Of what follows; held for a moment only.
   std::map<std::uint64_t, std::shared_ptr<Listener>> listeners_;
-  std::map<ino_t, std::shared_ptr<GuestLedger>> by_home_;
-  std::map<std::string, std::shared_ptr<GuestLedger>, std::less<>> by_name_;
+  std::map<ino_t, std::shared_ptr<Guests>> by_home_;
+  std::map<std::string, std::shared_ptr<Guests>, std::less<>> by_name_;
   std::uint64_t last_key_ = 0;
 };
 
@@ -281,15 +292,15 @@ void name_watched(std::string id, int warden) {
 }
 
 bool is_watched(std::string_view id) {
-  return wanted && Server::instance().ledger_named(id) != nullptr;
+  return wanted && Server::instance().guests_named(id) != nullptr;
 }
 
 bool tell_acts(std::string_view id, GuestLedger::Told told) {
-  const auto ledger = wanted ? Server::instance().ledger_named(id) : nullptr;
-  if (ledger) {
-    ledger->tell(std::move(told));
+  const auto guests = wanted ? Server::instance().guests_named(id) : nullptr;
+  if (guests) {
+    guests->ledger.tell(std::move(told));
   }
-  return ledger != nullptr;
+  return guests != nullptr;
 }
 
 }  // namespace glovebox

@@ -4,10 +4,10 @@
 //
 // A refused call gets the errno that the filter without a listener would give, and never goes on; a
 // program that is started always goes on, because the kernel, not we, decides about it. One thread
-// answers for all sandboxes of this process. It answers 3,200 calls a second of each filter, in the
-// order of their coming; whoever asks for more waits for that, which bounds what guests take of
-// processor time that is not theirs. When this process ends, its sandboxes do; what is asked until
-// then fails with ENOSYS.
+// answers for all sandboxes of this process. It answers 3,200 calls a second of each sandbox;
+// whoever asks for more waits for that, which bounds what guests take of processor time that is not
+// theirs, and no other sandbox waits for it. When this process ends, its sandboxes do; what is
+// asked until then fails with ENOSYS.
 //
 // What the forks of a zygote ask comes to the listener of the zygote's realm. So guests are told
 // apart by the pid namespace that they are in, which each sandbox has of its own.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the guests of a sandbox have asked its kernel for, for whoever keeps a record of that: system
-// calls that the filter refuses, and programs that they start.
+// What the guests of a sandbox have asked its kernel for, for whoever keeps a record of that:
+// system calls that the filter refuses, and programs that they start.
 #pragma once
 
 #include <chrono>

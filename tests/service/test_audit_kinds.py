@@ -263,5 +263,38 @@ class Kinds(unittest.TestCase):
             self.assertLessEqual({"sandbox.create", "process.start", "process.end"}, kinds, form)
 
 
+class Files(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon()
+        cls.addClassCleanup(cls.daemon.discard)
+        cls.daemon.options = ["--audit-files"]
+        cls.daemon.start()
+
+    def executed(self, sandbox, code, **wishes):
+        verdict = sandbox.must(200, "POST", "/contexts/default/execute", {"code": code, **wishes})
+        told = self.daemon.must(
+            200, "GET", f"/v1/audit?action=files.change&sandbox={sandbox.id}")["records"]
+        return verdict, told
+
+    def test_an_execution_in_a_context_says_which_files_it_changed(self):
+        sandbox = self.daemon.create()
+        sandbox.write("there", b"before")
+        sandbox.write("doomed", b"before")
+        verdict, told = self.executed(sandbox, "1 + 1")
+        self.assertEqual((verdict["files"], told), ([], []))
+        verdict, told = self.executed(
+            sandbox, "import os\nopen('new', 'w').write('abc')\nopen('there', 'a').write('!')\n"
+                     "os.remove('doomed')")
+        changes = {each["path"]: (each["change"], each["size"]) for each in verdict["files"]}
+        self.assertEqual(changes, {"new": ("created", 3), "there": ("modified", 7),
+                                   "doomed": ("deleted", 0)})
+        self.assertEqual(told[-1]["details"]["files"], verdict["files"])
+        self.assertEqual(told[-1]["context"], "default")
+        verdict, again = self.executed(sandbox, "1 + 1")
+        self.assertEqual(verdict["files"], [], "each change once")
+        self.assertEqual(len(again), len(told))
+
+
 if __name__ == "__main__":
     unittest.main()

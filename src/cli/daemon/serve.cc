@@ -299,6 +299,9 @@ void add_serve(CLI::App& app, Action* action) {
                     "Record code and commands in full, not only their hashes");
   command->add_flag("--audit-inputs", options.audit.inputs,
                     "Record what runs are given and print, too, for 'glovebox replay'");
+  command->add_flag("--audit-files", options.audit.files,
+                    "Record which files each execution in a context changed, too; it takes longer "
+                    "the more files there are");
   command
       ->add_option("--audit-keep", text->audit_keep,
                    "How long to keep audit records: 90d [default: forever]")

@@ -48,16 +48,15 @@ Notes& notes() {
 }  // namespace
 
 bool note_acts(Happenings& happenings, const std::string& tenant, std::string_view sandbox) {
-  return tell_acts(sandbox,
-                   [&happenings, tenant, id = std::string(sandbox)](const GuestAct& act) {
-                     Happening made = happening_of(act);
-                     made.tenant = tenant;
-                     made.sandbox = id;
-                     const std::scoped_lock lock(notes().mutex);
-                     if (!notes().stopped) {
-                       happenings.note(std::move(made));
-                     }
-                   });
+  return tell_acts(sandbox, [&happenings, tenant, id = std::string(sandbox)](const GuestAct& act) {
+    Happening made = happening_of(act);
+    made.tenant = tenant;
+    made.sandbox = id;
+    const std::scoped_lock lock(notes().mutex);
+    if (!notes().stopped) {
+      happenings.note(std::move(made));
+    }
+  });
 }
 
 void note_unwatched(Happenings& happenings,

@@ -98,6 +98,7 @@ inline constexpr auto kFields<CreateOrder> =
                Field{"env", &CreateOrder::env},
                Field{"shows", &CreateOrder::shows},
                Field{"network", &CreateOrder::network},
+               Field{"lists_files", &CreateOrder::lists_files},
                Field{"rules", &CreateOrder::rules},
                Field{"indexes", &CreateOrder::indexes},
                Field{"saved", &CreateOrder::saved},

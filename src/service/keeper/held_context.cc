@@ -218,6 +218,10 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
     }
   };
   options.may_keep = [&results](std::size_t bytes) { return results.more(bytes); };
+  ChangedFiles* const files = files_();
+  if (files != nullptr) {
+    GB_TRY(files->begin());
+  }
   auto executed = context->execute(options);
   collector.finish();
   if (executed && executed->execution_count > 0) {
@@ -239,7 +243,11 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
   if (!context->sandbox().alive() && executed->status == Status::kSignaled) {
     return Error(ErrorCode::kUnavailable, "the sandbox ended during the execution");
   }
-  return verdict_event(make_verdict(*context, std::move(executed).value(), limits));
+  Verdict verdict = make_verdict(*context, std::move(executed).value(), limits);
+  if (files != nullptr) {
+    files->add_to(verdict);
+  }
+  return verdict_event(verdict);
 }
 
 Result<void> HeldContext::begin_dry_run(Context& context, const ExecuteRequest& request) {

@@ -16,6 +16,7 @@
 #include "context/context.h"
 #include "context/request_box.h"
 #include "service/api/sandbox_service.h"
+#include "service/keeper/changed_files.h"
 #include "service/keeper/dry_run_gate.h"
 #include "service/keeper/execution_log.h"
 #include "service/keeper/held_dry_run.h"
@@ -38,6 +39,7 @@ class HeldContext {
     std::shared_ptr<KeptMemory> memory;
     std::shared_ptr<DryRunGate> gate;
     std::function<HeldNetwork*()> network;  // Nothing where it has none.
+    std::function<ChangedFiles*()> files;   // Nothing: verdicts do not say what has changed.
   };
   HeldContext(std::string id,
               ContextRequest request,
@@ -50,6 +52,7 @@ class HeldContext {
         memory_(std::move(shared.memory)),
         gate_(std::move(shared.gate)),
         network_(std::move(shared.network)),
+        files_(std::move(shared.files)),
         context_(std::move(ready)),
         history_(memory_),
         started_(context_ != nullptr) {}
@@ -143,6 +146,7 @@ class HeldContext {
   const std::shared_ptr<KeptMemory> memory_;
   const std::shared_ptr<DryRunGate> gate_;
   const std::function<HeldNetwork*()> network_;
+  const std::function<ChangedFiles*()> files_;
 
   Turns turns_;  // Held while `context_` is used.
   std::unique_ptr<Context> context_;

@@ -156,7 +156,10 @@ Result<void> HeldSandbox::resume() {
 }
 
 HeldContext::Shared HeldSandbox::shared() {
-  return {.memory = memory_, .gate = gate_, .network = [this] { return network_.get(); }};
+  return {.memory = memory_,
+          .gate = gate_,
+          .network = [this] { return network_.get(); },
+          .files = [this] { return files_.get(); }};
 }
 
 std::optional<std::string> HeldSandbox::undecided() const {

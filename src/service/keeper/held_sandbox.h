@@ -24,6 +24,7 @@
 #include "sandbox/sandbox.h"
 #include "service/api/ending.h"
 #include "service/api/sandbox_service.h"
+#include "service/keeper/changed_files.h"
 #include "service/keeper/dry_run_gate.h"
 #include "service/keeper/follower.h"
 #include "service/keeper/held_context.h"
@@ -72,6 +73,9 @@ class HeldSandbox {
   // What ends the relay to package indexes in it, which is not to outlive it. To be called once,
   // before anybody else knows of it.
   void relay_indexes(UniqueFd relay) { index_relay_ = std::move(relay); }
+  // Verdicts of its contexts say which files have changed. To be called once, before anybody else
+  // knows of it.
+  void list_changes() { files_ = std::make_unique<ChangedFiles>(*sandbox_); }
   // Nothing where it has none.
   [[nodiscard]] HeldNetwork* network() const { return network_.get(); }
   // Who runs its contexts (files/users.h), as the image that it shows says; empty: whoever runs
@@ -203,6 +207,7 @@ class HeldSandbox {
   std::uint64_t oom_kills_seen_ = 0;
   std::string image_user_;
   OnProcessEnd on_end_;
+  std::unique_ptr<ChangedFiles> files_;  // As list_changes() says.
   std::unique_ptr<HeldNetwork> network_;
   UniqueFd index_relay_;
   bool other_root_ = false;

@@ -279,6 +279,9 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
   if (features.own_root && features.loopback_network) {
     held->relay_indexes(GB_TRY(start_index_relay(held->sandbox(), order.indexes)));
   }
+  if (order.lists_files) {
+    held->list_changes();
+  }
   if (!note_acts(happenings_, order.tenant, held->id())) {
     note_unwatched(happenings_, order.tenant, held->id(), held->sandbox().tier());
   }

@@ -62,6 +62,7 @@ struct CreateOrder {
   std::vector<ImageOrder> images{};
   TemplateOrder shows{};
   std::optional<NetworkOrder> network{};  // None: it reaches nothing.
+  bool lists_files = false;               // Verdicts of its contexts say which files have changed.
   GuestRules rules{};                     // With rules, no warm interpreter waits for it.
   // Whose sockets are among the mounts of `shows`: for these a relay runs inside, where the tier
   // has a loopback for it.

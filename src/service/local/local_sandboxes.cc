@@ -256,6 +256,7 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
       .id = info.id,
       .images = std::move(images),
       .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder(),
+      .lists_files = list_files_,
       .rules = info.rules,
       .saved = from_memory ? workspaces_.saved(info.id) : std::string()};
   order.network = GB_TRY(way_out(caller.tenant, info.network, /*may_miss=*/true));

@@ -62,6 +62,7 @@ class LocalService final : public SandboxService {
     // For all tenants. Of sandboxes that are there already, it changes nothing.
     NetworkPolicy network = NetworkPolicy::kNone;
     bool allow_nested = false;  // Sandboxes may be SandboxSpec::nested.
+    bool list_files = false;    // CreateOrder::lists_files of all of them.
     // The built-in templates of which sandboxes are made ahead.
     std::vector<std::string> warm = kind_names();
     // Told of each sandbox that has ended, or lost its processes.
@@ -420,6 +421,7 @@ class LocalService final : public SandboxService {
   const std::chrono::milliseconds keep_records_;
   const NetworkPolicy network_;
   const bool allow_nested_;
+  const bool list_files_;
   const std::vector<std::string> warm_;
   const decltype(Options::ended) ended_;
   const decltype(Options::happened) happened_;
