@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/frame.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -32,6 +33,13 @@ std::string FrameParser::take_rest() {
   buffer_.erase(0, consumed_);
   consumed_ = 0;
   return std::exchange(buffer_, {});
+}
+
+std::size_t FrameParser::missing() const {
+  const std::string_view rest = std::string_view(buffer_).substr(consumed_);
+  const std::size_t whole =
+      kFrameHeaderSize + (rest.size() < kFrameHeaderSize ? 0 : WireReader(rest).u32());
+  return whole - std::min(whole, rest.size());
 }
 
 Result<bool> FrameParser::next(Frame& frame) {

@@ -81,6 +81,22 @@ TEST(FrameParserTest, HasNoFrameBeforeItsLastByte) {
   EXPECT_THAT(frames_of(parser), ElementsAre(FieldsAre(1, 2, "payload")));
 }
 
+TEST(FrameParserTest, SaysHowManyBytesTheNextFrameLacksSoThatNoneBehindItIsRead) {
+  const std::string bytes = frame_bytes(1, 2, "payload") + frame_bytes(3, 4, "behind");
+  FrameParser parser;
+  std::size_t at = 0;
+  Frame frame;
+  for (auto whole = parser.next(frame); whole && !*whole; whole = parser.next(frame)) {
+    ASSERT_GT(parser.missing(), 0U);
+    const std::size_t some = (parser.missing() + 1) / 2;
+    parser.feed(std::string_view(bytes).substr(at, some));
+    at += some;
+  }
+
+  EXPECT_EQ(frame.payload, "payload");
+  EXPECT_EQ(bytes.substr(at), frame_bytes(3, 4, "behind"));
+}
+
 TEST(FrameParserTest, JoinsFramesSplitAnywhere) {
   const std::string bytes = frame_bytes(1, 2, "one") + frame_bytes(3, 4, "two");
   for (std::size_t split = 0; split <= bytes.size(); ++split) {

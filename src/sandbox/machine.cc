@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "base/unique_fd.h"
+#include "base/wire.h"
 #include "sandbox/cgroup_host.h"
 
 namespace glovebox {
@@ -117,6 +118,13 @@ std::array<std::string, warden::kMachineFiles> machine_texts(const Limits& limit
   const unsigned described = std::min(count, kMostProcessors);
   return {memory_text(limits), processors_text(described), statistics_text(count),
           count == 1 ? "0\n" : "0-" + std::to_string(count - 1) + "\n"};
+}
+
+std::string machine_request(const Limits& limits) {
+  const auto texts = machine_texts(limits);
+  WireWriter writer;
+  writer.texts({texts.begin(), texts.end()});
+  return writer.take();
 }
 
 std::uint64_t machine_room() {

@@ -34,6 +34,9 @@ inline constexpr std::array<MachineFile, warden::kMachineFiles> kMachineFiles = 
 // Never more than the host has.
 std::array<std::string, warden::kMachineFiles> machine_texts(const Limits& limits);
 
+// The payload of a request that has the warden write them (warden::Request::kMachine).
+std::string machine_request(const Limits& limits);
+
 // What they take of a file system in memory with any limits, in bytes; some 16 KiB with few
 // processors, and at most 128 KiB.
 std::uint64_t machine_room();

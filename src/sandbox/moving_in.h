@@ -5,11 +5,14 @@
 #include <string>
 
 #include "sandbox/policy/policy.h"
-#include "sandbox/spec.h"
+#include "spec/limits.h"
 
 namespace glovebox {
 
-// The frame with the request: for `spec`, and with `filter` as the tier's own.
-std::string moving_in_frame(const SandboxSpec& spec, policy::Filter filter);
+// The first frame, the same for all sandboxes with that home in which `filter` is the tier's own.
+std::string moving_in_frame(const std::string& home, policy::Filter filter);
+
+// The next one, after which the warden is ready.
+std::string machine_frame(const Limits& limits);
 
 }  // namespace glovebox

@@ -518,10 +518,7 @@ Result<void> Sandbox::set_limits(const Limits& limits) {
                             : enclosure_.cgroup.change_limits(limits));
   limits_ = limits;
   if (enclosure_.features.own_root) {
-    const auto texts = machine_texts(limits);
-    WireWriter writer;
-    writer.texts({texts.begin(), texts.end()});
-    link_.send(warden::Request::kMachine, 0, writer.take());
+    link_.send(warden::Request::kMachine, 0, machine_request(limits));
   }
   return {};
 }

@@ -162,7 +162,6 @@ std::string MoveInRequest::encode() const {
   out.text(filter);
   out.texts(directories);
   out.texts(machine_targets);
-  out.texts(machine_texts);
   return out.take();
 }
 
@@ -173,9 +172,7 @@ Result<MoveInRequest> MoveInRequest::decode(std::string_view bytes) {
   request.filter = in.text();
   request.directories = in.texts(kMostDirectories);
   request.machine_targets = in.texts(kMachineFiles);
-  request.machine_texts = in.texts(kMachineFiles);
-  if (request.directories.empty() ||
-      request.machine_targets.size() != request.machine_texts.size()) {
+  if (request.directories.empty()) {
     return Error(ErrorCode::kInvalid, "malformed request to move in");
   }
   return checked(in, std::move(request), "request to move in");

@@ -55,7 +55,8 @@ enum class Request : std::uint8_t {
   kMachine = 17,       // kMachineFiles texts (WireWriter::texts()): what files that describe the
                        // machine say from now on. Only where the root is ours; no answer.
   kMoveIn = 18,        // MoveInRequest: the first of a warden that builds its walls itself, and no
-                       // other's. Answered by ReadyReport, or by kDone, which says what failed.
+                       // other's. It is ready after the first kMachine, and says so then; kDone
+                       // says what failed instead.
   kCompare = 19,       // SnapshotRequest; answered by kDifferences: what is not as it was then.
   kReadVersion = 20,   // VersionRequest; answered by kContent.
   kRest = 21,          // Say nothing more, and take nothing from anybody, until kWake or kGoOn:
@@ -196,15 +197,16 @@ inline constexpr const char* kMovingWarden = "/run/programs/glovebox-warden";
 inline constexpr const char* kMovingArchiver = "/run/programs/glovebox-archiver";
 
 // What the warden of a kernel of its own needs to build the walls that are built from outside
-// elsewhere. It starts as root of that kernel.
+// elsewhere. It starts as root of that kernel. There is nothing in it of one sandbox alone, so that
+// it can be done before there is one (sandbox/microvm/template_files.h).
 struct MoveInRequest {
   std::string filter{};  // Of system calls (sock_filter array), for the warden and all guests.
   // Directories that guests may write, absolute and there: the first is their home and theirs, the
   // others are everybody's.
   std::vector<std::string> directories{};
-  // Files that describe the machine: what covers them. One that is not there is left out.
+  // Files that describe the machine, which kMachine fills: what they cover. One that is not there
+  // is left out.
   std::vector<std::string> machine_targets{};
-  std::vector<std::string> machine_texts{};
 
   [[nodiscard]] std::string encode() const;
   static Result<MoveInRequest> decode(std::string_view bytes);

@@ -88,8 +88,7 @@ template <>
 MoveInRequest some() {
   return {.filter = std::string("\x00\xff\x01", 3),
           .directories = {"/workspace", "/tmp"},
-          .machine_targets = {"/proc/meminfo", "/proc/stat"},
-          .machine_texts = {"MemTotal: 1 kB\n", ""}};
+          .machine_targets = {"/proc/meminfo", "/proc/stat"}};
 }
 template <>
 PackRequest some() {

@@ -41,9 +41,10 @@ constexpr int kControlFd = 3;
 constexpr int kArchiverFd = 4;
 constexpr int kFirstMachineFd = 6;
 
-// Whoever started glovebox may have had signals ignored; that would survive every exec.
-void reset_signals() {
-  for (int signal = 1; signal <= 64; ++signal) {
+// Whoever started glovebox may have had signals ignored; that would survive every exec. A kernel of
+// its own has no such starter.
+void reset_signals(Guests guests) {
+  for (int signal = 1; guests != Guests::kOtherUser && signal <= 64; ++signal) {
     (void)::signal(signal, SIG_DFL);
   }
   (void)::signal(SIGPIPE, SIG_IGN);
@@ -119,7 +120,7 @@ int serve(Pids pids, Guests guests, UniqueFd control, std::span<char* const> pla
   // Guests share our uid: without this they could read our memory and descriptors in /proc.
   (void)::prctl(PR_SET_DUMPABLE, 0);
   (void)::umask(022);
-  reset_signals();
+  reset_signals(guests);
   sigset_t children;
   (void)::sigemptyset(&children);
   (void)::sigaddset(&children, SIGCHLD);
@@ -136,7 +137,11 @@ int serve(Pids pids, Guests guests, UniqueFd control, std::span<char* const> pla
   Warden warden(std::move(control), std::move(ended), std::move(own.archiver),
                 std::move(own.machine), Starter(pids, guests), std::move(workspace).value(),
                 RootChanges(std::move(own.layers), std::move(own.overlays)));
-  warden.announce(walls.encode());
+  if (guests == Guests::kOtherUser) {
+    warden.announce_when_described(walls.encode());
+  } else {
+    warden.announce(walls.encode());
+  }
   warden.run();
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -34,11 +35,13 @@ Result<void> checked(long result, const std::string& attempt) {
                     : Result<void>();
 }
 
+// And no byte of what follows it.
 Result<MoveInRequest> receive_request(int control) {
   FrameParser parser;
   std::array<char, 4096> bytes;
-  for (;;) {
-    const ssize_t got = ::recv(control, bytes.data(), bytes.size(), 0);
+  Frame frame;
+  while (!GB_TRY(parser.next(frame))) {
+    const ssize_t got = ::recv(control, bytes.data(), std::min(parser.missing(), bytes.size()), 0);
     if (got < 0 && errno == EINTR) {
       continue;
     }
@@ -46,13 +49,10 @@ Result<MoveInRequest> receive_request(int control) {
       return Error(ErrorCode::kUnavailable, "the outside is gone");
     }
     parser.feed({bytes.data(), static_cast<std::size_t>(got)});
-    Frame frame;
-    if (GB_TRY(parser.next(frame))) {
-      return static_cast<Request>(frame.type) == Request::kMoveIn
-                 ? MoveInRequest::decode(frame.payload)
-                 : Error(ErrorCode::kInvalid, "the first request is none to move in");
-    }
   }
+  return static_cast<Request>(frame.type) == Request::kMoveIn
+             ? MoveInRequest::decode(frame.payload)
+             : Error(ErrorCode::kInvalid, "the first request is none to move in");
 }
 
 std::string in_place(std::string_view name) { return kMovingPlace + ("/" + std::string(name)); }
@@ -94,18 +94,16 @@ Result<void> arrange_directories(const std::vector<std::string>& targets) {
 }
 
 // For the guests to read, and for us to write.
-Result<Warden::Machine> arrange_machine(const MoveInRequest& request) {
+Result<Warden::Machine> arrange_machine(const std::vector<std::string>& targets) {
   Warden::Machine machine;
-  for (std::size_t i = 0; i < request.machine_texts.size(); ++i) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
     const std::string path = in_place("m" + std::to_string(i));
-    const std::string& text = request.machine_texts[i];
     UniqueFd file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
-    if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text)) {
-      return Error::from_errno("write " + path);
+    if (!file) {
+      return Error::from_errno("create " + path);
     }
-    const std::string& target = request.machine_targets[i];
-    if (auto shown = show(path, target); shown) {
-      GB_TRY(make_read_only(target));
+    if (auto shown = show(path, targets[i]); shown) {
+      GB_TRY(make_read_only(targets[i]));
       machine[i] = std::move(file);
     } else if (shown.error().os_error() != ENOENT) {
       return shown.error();
@@ -193,7 +191,6 @@ Result<void> install_filter(const std::string& bytes) {
 }  // namespace
 
 Result<Belongings> move_in(int control) {
-  // All that needs no request comes first: a machine that is cloned has it behind it then.
   Belongings own;
   // Modes are meant as they are written; the umask of guests comes later.
   (void)::umask(0);
@@ -209,7 +206,7 @@ Result<Belongings> move_in(int control) {
   own.proc_self = GB_TRY(hide_own_process());
   const MoveInRequest request = GB_TRY(receive_request(control));
   GB_TRY(arrange_directories(request.directories));
-  own.machine = GB_TRY(arrange_machine(request));
+  own.machine = GB_TRY(arrange_machine(request.machine_targets));
   GB_TRY(put_out_of_sight(kMovingPlace));
   GB_TRY(checked(sys::raw(SYS_chdir, request.directories.front().c_str()), "enter the workspace"));
   GB_TRY(give_up_privileges());

@@ -30,8 +30,9 @@ struct Belongings {
   std::uint32_t landlock = 0;      // The ABI of the rules that it has set itself; 0: none.
 };
 
-// Waits for the MoveInRequest on `control` and does what it says. The current directory is the
-// workspace afterwards, and the process under its filter. On failure the process is unfit to go on.
+// Waits for the MoveInRequest on `control`, reads no further, and does what it says. The current
+// directory is the workspace afterwards, and the process under its filter. On failure the process
+// is unfit to go on.
 Result<Belongings> move_in(int control);
 
 // Tells the outside why there will be no sandbox.

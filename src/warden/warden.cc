@@ -81,6 +81,11 @@ void Warden::announce(std::string report) {
   send(Reply::kReady, 0, ready_);
 }
 
+void Warden::announce_when_described(std::string report) {
+  ready_ = std::move(report);
+  is_undescribed_ = true;
+}
+
 void Warden::run() {
   while (flush() && serve()) {
     if (resting_) {
@@ -246,6 +251,9 @@ void Warden::handle(const Frame& frame) {
       break;
     case Request::kMachine:
       describe_machine(frame.payload);
+      if (std::exchange(is_undescribed_, false)) {
+        send(Reply::kReady, 0, ready_);
+      }
       break;
     case Request::kDisk: {
       EndedReport report;
@@ -315,7 +323,9 @@ void Warden::describe_machine(std::string_view payload) const {
   for (std::size_t i = 0; i < texts.size() && reader.complete(); ++i) {
     if (machine_[i]) {
       const ssize_t size = ::pwrite(machine_[i].get(), texts[i].data(), texts[i].size(), 0);
-      (void)::ftruncate(machine_[i].get(), std::max<ssize_t>(size, 0));
+      if (::lseek(machine_[i].get(), 0, SEEK_END) > size) {
+        (void)::ftruncate(machine_[i].get(), std::max<ssize_t>(size, 0));
+      }
     }
   }
 }

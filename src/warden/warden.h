@@ -47,6 +47,8 @@ class Warden {
 
   // Says that it is ready, with what the walls look like; again after each rest.
   void announce(std::string report);
+  // The same, at the first kMachine.
+  void announce_when_described(std::string report);
 
   // Serves until the control socket closes, then kills everything that was started.
   void run();
@@ -115,6 +117,7 @@ class Warden {
   std::string outgoing_;
   std::map<std::uint32_t, Process> processes_;
   std::string ready_;
+  bool is_undescribed_ = false;       // To be announced at the first kMachine.
   bool resting_ = false;              // From kRest to kWake or kGoOn.
   bool ending_ = false;               // Of end_guests().
   std::uint64_t orphans_cpu_us_ = 0;  // Of processes that nobody in the sandbox waited for.

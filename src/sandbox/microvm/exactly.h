@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading as many bytes as are meant, on both sides of a machine's ports.
+// Reading as many bytes as are meant, on both sides of a machine's ports, and whether all that was
+// written has been read.
 #pragma once
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +24,12 @@ inline bool read_exactly(int fd, char* to, std::size_t size) {
     size -= static_cast<std::size_t>(std::max<ssize_t>(got, 0));
   }
   return true;
+}
+
+// Of a socket: whether the other end has taken all that was written to it.
+inline bool is_heard(int socket) {
+  int waiting = 0;
+  return ::ioctl(socket, SIOCOUTQ, &waiting) == 0 && waiting == 0;
 }
 
 }  // namespace glovebox::microvm

@@ -2,8 +2,6 @@
 #include "sandbox/microvm/file_server.h"
 
 #include <linux/fuse.h>
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -39,10 +37,7 @@ bool FileServer::read(char* to, std::size_t size) {
   return read_exactly(socket_.get(), to + ready, size - ready);
 }
 
-bool FileServer::is_heard() const {
-  int waiting = 0;
-  return ::ioctl(socket_.get(), SIOCOUTQ, &waiting) == 0 && waiting == 0;
-}
+bool FileServer::is_heard() const { return microvm::is_heard(socket_.get()); }
 
 void FileServer::take_questions() {
   std::array<char, FileExport::kLongestRequest> bytes;

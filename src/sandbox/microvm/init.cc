@@ -3,14 +3,14 @@
 // the files that glovebox-microvm shows, makes the namespaces and the control group of the guests,
 // starts the warden in them, and passes bytes between the machine's ports and what they are for.
 //
-// All that needs no order comes before it is read: that is where a template of machines is taken
-// (template_files.h), so its clones have it behind them. Nothing there may depend on chance or on
-// the time, or read a directory that two sandboxes could differ in.
+// All that needs no order comes before it is read, and so does all that the warden does before its
+// second request: that is where a template of machines is taken (template_files.h), so its clones
+// have it behind them. Nothing there may depend on chance or on the time, or read a directory that
+// two sandboxes could differ in.
 //
 // It is root of the machine's kernel. No guest sees it or anything of its own: it is in none of
 // their namespaces. With it, with the warden or with any of the ports the machine ends.
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/random.h>
@@ -42,6 +42,7 @@
 #include "base/unique_fd.h"
 #include "sandbox/masked_paths.h"
 #include "sandbox/microvm/exactly.h"
+#include "sandbox/microvm/pass_frame.h"
 #include "sandbox/microvm/protocol.h"
 #include "sandbox/microvm/template_files.h"
 #include "spec/warden_protocol.h"
@@ -51,6 +52,8 @@ namespace {
 
 constexpr const char* kGroup = "/cgroup/guests";
 constexpr const char* kRoot = "/shown";
+// The file system of all that guests may write; the warden takes its own view of it out of sight.
+constexpr const char* kPlace = "/place";
 constexpr int kControlFd = 3;
 // A byte for each process that waits until the guests' place is as ordered.
 constexpr std::string_view kGo = "gg";
@@ -102,16 +105,24 @@ UniqueFd open_directory(const std::string& path) {
   return directory;
 }
 
+UniqueFd open_writable(const std::string& path) {
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  must(static_cast<bool>(file), "open " + path);
+  return file;
+}
+
+void write_text(const UniqueFd& file, std::string_view text, const std::string& what) {
+  must(::pwrite(file.get(), text.data(), text.size(), 0) == std::ssize(text), "write " + what);
+}
+
 void write_text(const std::string& path, std::string_view text) {
-  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  must(file && ::write(file.get(), text.data(), text.size()) == std::ssize(text), "write " + path);
+  write_text(open_writable(path), text, path);
 }
 
 // The number after `key` in a file of the group; the first number where the key is empty.
-std::uint64_t number_in(const std::string& name, std::string_view key) {
-  const UniqueFd file(::open((std::string(kGroup) + "/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+std::uint64_t number_in(const UniqueFd& file, std::string_view key) {
   std::array<char, 1024> bytes{};
-  const ssize_t got = file ? ::read(file.get(), bytes.data(), bytes.size() - 1) : 0;
+  const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size() - 1, 0);
   const std::string text(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   std::size_t at = 0;
   if (!key.empty()) {
@@ -192,21 +203,41 @@ Order receive_order(int port) {
   return std::move(order).value();
 }
 
-void take_seed_and_time(const char* seed, std::uint64_t time_ns) {
+void take_seed_and_time(const UniqueFd& random, const char* seed, std::uint64_t time_ns) {
   // A rand_pool_info: bits, bytes, and these.
   std::array<std::uint32_t, 2 + kSeedSize / 4> pool = {kSeedSize * 8, kSeedSize};
   std::memcpy(&pool[2], seed, kSeedSize);
-  const UniqueFd random(::open("/dev/urandom", O_RDWR | O_CLOEXEC));
-  must(random && ::ioctl(random.get(), RNDADDENTROPY, pool.data()) == 0, "seed the random numbers");
+  must(::ioctl(random.get(), RNDADDENTROPY, pool.data()) == 0, "seed the random numbers");
   (void)::ioctl(random.get(), RNDRESEEDCRNG);
   const timespec now{.tv_sec = static_cast<time_t>(time_ns / 1'000'000'000U),
                      .tv_nsec = static_cast<long>(time_ns % 1'000'000'000U)};
   must(::clock_settime(CLOCK_REALTIME, &now) == 0, "set the clock");
 }
 
-void set_limits(std::uint64_t memory, std::uint64_t pids) {
-  write_text(std::string(kGroup) + "/memory.max", std::to_string(memory));
-  write_text(std::string(kGroup) + "/pids.max", std::to_string(pids));
+UniqueFd open_count(const char* name) {
+  const std::string path = std::string(kGroup) + "/" + name;
+  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  must(static_cast<bool>(file), "open " + path);
+  return file;
+}
+
+// What each sandbox changes in the kernel or asks of it, opened before there is one.
+struct Kernel {
+  UniqueFd random = open_writable("/dev/urandom");
+  UniqueFd memory_limit = open_writable(std::string(kGroup) + "/memory.max");
+  UniqueFd pids_limit = open_writable(std::string(kGroup) + "/pids.max");
+  UniqueFd cpu = open_count("cpu.stat");
+  UniqueFd memory_now = open_count("memory.current");
+  UniqueFd memory_peak = open_count("memory.peak");
+  UniqueFd memory_events = open_count("memory.events");
+  UniqueFd pids_now = open_count("pids.current");
+  UniqueFd pids_peak = open_count("pids.peak");
+  UniqueFd pids_events = open_count("pids.events");
+};
+
+void set_limits(const Kernel& kernel, std::uint64_t memory, std::uint64_t pids) {
+  write_text(kernel.memory_limit, std::to_string(memory), "memory.max");
+  write_text(kernel.pids_limit, std::to_string(pids), "pids.max");
 }
 
 void make_group() {
@@ -216,7 +247,7 @@ void make_group() {
   make_directory(kGroup);
 }
 
-void answer_questions(int port) {
+void answer_questions(int port, const Kernel& kernel) {
   for (;;) {
     char question = 0;
     if (!read_exactly(port, &question, 1)) {
@@ -227,7 +258,7 @@ void answer_questions(int port) {
       if (!read_exactly(port, reinterpret_cast<char*>(limits.data()), sizeof limits)) {
         return;
       }
-      set_limits(limits[0], limits[1]);
+      set_limits(kernel, limits[0], limits[1]);
       continue;
     }
     if (question == static_cast<char>(Question::kRenew)) {
@@ -237,17 +268,17 @@ void answer_questions(int port) {
           !read_exactly(port, seed.data(), seed.size())) {
         return;
       }
-      take_seed_and_time(seed.data(), time_ns);
+      take_seed_and_time(kernel.random, seed.data(), time_ns);
       if (!sys::write_all(port, {&question, 1})) {
         return;
       }
       continue;
     }
     const Counts counts = {
-        number_in("cpu.stat", "usage_usec"), number_in("memory.current", {}),
-        number_in("memory.peak", {}),        number_in("pids.current", {}),
-        number_in("pids.peak", {}),          number_in("memory.events", "oom_kill"),
-        number_in("pids.events", "max")};
+        number_in(kernel.cpu, "usage_usec"), number_in(kernel.memory_now, {}),
+        number_in(kernel.memory_peak, {}),   number_in(kernel.pids_now, {}),
+        number_in(kernel.pids_peak, {}),     number_in(kernel.memory_events, "oom_kill"),
+        number_in(kernel.pids_events, "max")};
     if (!sys::write_all(port, {reinterpret_cast<const char*>(counts.data()), sizeof counts})) {
       return;
     }
@@ -295,38 +326,32 @@ Run arrange_run() {
     bind(kRoot + path, path);
   }
   make_directory(warden::kMovingPlace);
-  mount_new("tmpfs", warden::kMovingPlace, MS_NOSUID | MS_NODEV, "mode=0755");
+  make_directory(kPlace);
+  mount_new("tmpfs", kPlace, MS_NOSUID | MS_NODEV, "mode=0755");
+  bind(kPlace, warden::kMovingPlace);
   bind(fresh, shown);
   run.fresh = open_directory(shown);
   return run;
 }
 
-// What else the outside shows there, and how much guests may write.
-void fill_run(const Run& run, const Order& order) {
-  must(::fchdir(run.fresh.get()) == 0, "enter /run");
-  const std::string_view place = std::string_view(warden::kMovingPlace).substr(sizeof "/run");
+void limit_disk(const Order& order) {
   const std::string size = "size=" + std::to_string(order.disk + kOwnBytes) +
                            ",nr_inodes=" + std::to_string(order.inodes + kOwnInodes);
-  must(::mount(nullptr, std::string(place).c_str(), nullptr, MS_REMOUNT | MS_NOSUID | MS_NODEV,
-               size.c_str()) == 0,
+  must(::mount(nullptr, kPlace, nullptr, MS_REMOUNT | MS_NOSUID | MS_NODEV, size.c_str()) == 0,
        "limit the disk");
-  DIR* const entries = ::fdopendir(::dup(run.shown.get()));
-  must(entries != nullptr, "read /run");
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
-  while (const dirent* const entry = ::readdir(entries)) {
-    const std::string name = entry->d_name;
-    const bool ours =
-        "/run/" + name == kPrograms || "/run/" + name == kTemplatePlace || name == "masks";
-    if (name == "." || name == ".." || ours || entry->d_type != DT_DIR) {
-      continue;
-    }
-    must(::mkdirat(run.fresh.get(), name.c_str(), 0755) == 0, "create /run/" + name);
-    const UniqueFd tree(::open_tree(run.shown.get(), name.c_str(), OPEN_TREE_CLONE | O_CLOEXEC));
-    must(tree && ::move_mount(tree.get(), "", run.fresh.get(), name.c_str(),
-                              MOVE_MOUNT_F_EMPTY_PATH) == 0,
-         "mount /run/" + name);
+}
+
+void show_in_run(const Run& run, const std::string& name) {
+  struct stat status {};
+  if (::fstatat(run.shown.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+      !S_ISDIR(status.st_mode)) {
+    return;
   }
-  (void)::closedir(entries);
+  must(::mkdirat(run.fresh.get(), name.c_str(), 0755) == 0, "create /run/" + name);
+  const UniqueFd tree(::open_tree(run.shown.get(), name.c_str(), OPEN_TREE_CLONE | O_CLOEXEC));
+  must(tree && ::move_mount(tree.get(), "", run.fresh.get(), name.c_str(),
+                            MOVE_MOUNT_F_EMPTY_PATH) == 0,
+       "mount /run/" + name);
 }
 
 void arrange_devices() {
@@ -412,7 +437,7 @@ void mask_proc() {
 
 // In the namespaces of the guests, and none of them. `machine` brings the order; once all is as it
 // says, `ready` gets a byte for each process that waits for that.
-void start_guests(int machine, int control, int ready) {
+void start_guests(int machine, int control, int ready, const Kernel& kernel) {
   write_text(std::string(kGroup) + "/cgroup.procs", "0");
   must(::unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
                  CLONE_NEWCGROUP) == 0,
@@ -426,10 +451,13 @@ void start_guests(int machine, int control, int ready) {
   }
   (void)::close(control);
   const Order order = receive_order(machine);
-  take_seed_and_time(order.seed.data(), order.time_ns);
-  set_limits(order.memory, order.pids);
+  take_seed_and_time(kernel.random, order.seed.data(), order.time_ns);
+  set_limits(kernel, order.memory, order.pids);
   must(::sethostname(order.hostname.c_str(), order.hostname.size()) == 0, "set the host name");
-  fill_run(run, order);
+  limit_disk(order);
+  for (const std::string& name : order.shown) {
+    show_in_run(run, name);
+  }
   must(::write(ready, kGo.data(), kGo.size()) == std::ssize(kGo), "go on");
   (void)::close(ready);
   int status = 0;
@@ -453,7 +481,8 @@ void start_guests(int machine, int control, int ready) {
   std::array<int, 2> ready{};
   must(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) == 0, "socketpair");
   must(::pipe2(ready.data(), O_CLOEXEC) == 0, "pipe");
-  start([&] { start_guests(machine.get(), pair[1], ready[1]); });
+  const Kernel kernel;
+  start([&] { start_guests(machine.get(), pair[1], ready[1], kernel); });
   (void)::close(pair[1]);
   (void)::close(ready[1]);
   const UniqueFd control = open_port(kControlPort);
@@ -463,12 +492,15 @@ void start_guests(int machine, int control, int ready) {
   };
   start([&] { pass_bytes(pair[0], control.get()); });
   start([&] {
-    await_go();
-    pass_bytes(control.get(), pair[0]);
+    // With which the warden moves in.
+    if (pass_frame(control.get(), pair[0])) {
+      await_go();
+      pass_bytes(control.get(), pair[0]);
+    }
   });
   start([&] {
     await_go();
-    answer_questions(machine.get());
+    answer_questions(machine.get(), kernel);
   });
   int status = 0;
   while (::wait(&status) < 0 && errno == EINTR) {

@@ -12,6 +12,7 @@ std::string Order::encode() const {
   }
   writer.text(hostname);
   writer.text(seed);
+  writer.texts(shown);
   return writer.take();
 }
 
@@ -24,6 +25,7 @@ Result<Order> Order::decode(std::string_view bytes) {
   }
   order.hostname = reader.text();
   order.seed = reader.text();
+  order.shown = reader.texts(kMaxOrder);
   if (!reader.complete() || order.seed.size() != kSeedSize) {
     return Error(ErrorCode::kInvalid, "malformed order for a machine");
   }

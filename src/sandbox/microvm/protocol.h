@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -38,7 +39,8 @@ struct Order {
   std::uint64_t disk = 0;     // Bytes of all that guests may write.
   std::uint64_t inodes = 0;   // Likewise.
   std::string hostname;
-  std::string seed;  // kSeedSize bytes that nobody else knows.
+  std::string seed;                // kSeedSize bytes that nobody else knows.
+  std::vector<std::string> shown;  // Directories in /run that the guests see, where they are.
 
   [[nodiscard]] std::string encode() const;
   static Result<Order> decode(std::string_view bytes);

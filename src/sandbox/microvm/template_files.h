@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The template of a machine: what a booted one was, with nothing of a sandbox in it, when its first
-// program waited for its order. glovebox keeps it as three files: every clone maps its memory
-// privately, loads the state of its devices, and goes on with the names of files that it knew. A
-// sandbox that is saved is three such files as well.
+// The template of a machine: what a booted one was, with nothing of a sandbox in it, when its
+// warden had moved in and its first program waited for its order. glovebox keeps it as three files:
+// every clone maps its memory privately, loads the state of its devices, and goes on with the names
+// of files that it knew. A sandbox that is saved is three such files as well.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,8 @@ inline constexpr const char* kKeepMemory =
     R"({"capabilities": [{"capability": "x-ignore-shared", "state": true},)"
     R"( {"capability": "events", "state": true}]})";
 
-// What glovebox-microvm writes to its standard output when it makes one, each Piece followed by its
+// glovebox-microvm reads the warden's first frame from its standard output, a socket, when it makes
+// one. This is what it writes there, each Piece followed by its
 // bytes: one at 0 with the state, and one with the names; then those of the memory, each behind the
 // one before, with zeros between them; and one of no bytes, whose `at` is the size of the memory.
 struct Piece {

@@ -9,9 +9,11 @@
 #include <utility>
 
 #include "base/unique_fd.h"
+#include "sandbox/microvm/exactly.h"
 #include "sandbox/microvm/file_server.h"
 #include "sandbox/microvm/machine_parts.h"
 #include "sandbox/microvm/machine_process.h"
+#include "sandbox/microvm/pass_frame.h"
 
 namespace glovebox::microvm {
 namespace {
@@ -53,6 +55,9 @@ int make_template(std::vector<std::string> command, UniqueFd root) {
   command.erase(command.begin());
   Sockets files = make_sockets();
   const Sockets control = make_sockets();
+  if (!control.ours || !pass_frame(STDOUT_FILENO, control.ours.get())) {
+    return complain("read the first frame for the warden");
+  }
   auto machine = MachineProcess::boot_in(std::move(command), files.theirs.get(),
                                          control.theirs.get(), kMemory, size);
   if (!machine) {
@@ -60,7 +65,7 @@ int make_template(std::vector<std::string> command, UniqueFd root) {
   }
   files.theirs.reset();
   FileServer server(std::move(files.ours), std::move(root));
-  if (!serve_until_quiet(server, machine.monitor())) {
+  if (!serve_until_quiet(server, machine.monitor()) || !is_heard(control.ours.get())) {
     return complain("wait for the machine");
   }
   const auto state = take_state(machine.monitor());

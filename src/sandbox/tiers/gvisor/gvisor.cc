@@ -47,8 +47,9 @@ TierFeatures features() {
 std::string state_in(const std::string& tree) { return tree + "/state"; }
 
 // The warden waits for it. Fits into the socket, whose other end nobody reads yet.
-Result<void> send_request(int control, const SandboxSpec& spec) {
-  const std::string bytes = moving_in_frame(spec, policy::own_kernel_filter());
+Result<void> send_requests(int control, const SandboxSpec& spec) {
+  const std::string bytes =
+      moving_in_frame(spec.home, policy::own_kernel_filter()) + machine_frame(spec.limits);
   const ssize_t sent = ::send(control, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   return sent == std::ssize(bytes) ? Result<void>() : Error::from_errno("instruct the warden");
 }
@@ -77,7 +78,7 @@ Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
   UniqueFd control(pair[0]);
   const UniqueFd inner(pair[1]);
   if (image.empty()) {
-    GB_TRY(send_request(control.get(), spec));
+    GB_TRY(send_requests(control.get(), spec));
   }
   Runsc started = GB_TRY(start_runsc({.program = runsc,
                                       .id = slot.name(),

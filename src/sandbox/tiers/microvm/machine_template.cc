@@ -27,6 +27,8 @@
 #include "base/text.h"
 #include "sandbox/microvm/protocol.h"
 #include "sandbox/microvm/template_files.h"
+#include "sandbox/moving_in.h"
+#include "sandbox/policy/policy.h"
 #include "sandbox/runtime_directory.h"
 #include "sandbox/sandbox.h"
 
@@ -70,8 +72,16 @@ Result<void> add_identity(ContentHash& hash, const std::string& path) {
   return {};
 }
 
-Result<std::string> name_of(const Installation& installation, const MachineSize& size) {
+// With which the warden of a template moves in.
+std::string first_frame(const std::string& home) {
+  return moving_in_frame(home, policy::own_kernel_filter());
+}
+
+Result<std::string> name_of(const Installation& installation,
+                            const MachineSize& size,
+                            const std::string& home) {
   ContentHash hash;
+  hash.add(first_frame(home));
   for (const std::string& argument : machine_command(installation, size)) {
     hash.add(argument);
   }
@@ -234,8 +244,10 @@ Error with_complaints(Error error, int complaints) {
 
 Result<void> make_in(const std::string& directory,
                      const Installation& installation,
-                     const MachineSize& size) {
+                     const MachineSize& size,
+                     const std::string& home) {
   SandboxSpec spec;
+  spec.home = home;
   spec.limits.disk = Bytes{size.memory.count + (16UL << 20)};
   spec.limits.memory = Bytes{spec.limits.disk.count + kEmulatorMemory.count};
   spec.limits.cpus = size.processors;
@@ -246,6 +258,9 @@ Result<void> make_in(const std::string& directory,
   // The machine waits on its own port, so that has to stay.
   const auto port = GB_TRY(make_stream());
   auto [complaints, write_end] = GB_TRY(make_pipe());
+  if (!sys::write_all(ours.get(), first_frame(home))) {
+    return Error::from_errno("instruct the warden");
+  }
   Command command{
       .argv = {std::string(kPrograms) + kRunner, kMake, std::to_string(size.memory.count)},
       .env = {{"G_SLICE", "always-malloc"}},
@@ -305,13 +320,14 @@ Result<void> receive_machine(int from, const std::string& directory, Bytes memor
 }
 
 Result<std::string> find_or_make_template(const Installation& installation,
-                                          const MachineSize& size) {
+                                          const MachineSize& size,
+                                          const std::string& home) {
   const UniqueFd runtime = GB_TRY(open_runtime_directory());
   if (::mkdirat(runtime.get(), ".machines", 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("create " + runtime_directory() + "/.machines");
   }
   const std::string all = runtime_directory() + "/.machines";
-  const std::string path = all + "/" + GB_TRY(name_of(installation, size));
+  const std::string path = all + "/" + GB_TRY(name_of(installation, size, home));
   auto found = check(path, size);
   if (!found && found.error().code() == ErrorCode::kNotFound) {
     const UniqueFd turn = GB_TRY(take_turn(all));
@@ -320,7 +336,7 @@ Result<std::string> find_or_make_template(const Installation& installation,
       sweep_drafts(all);
       make_room(all);
       const DraftDirectory draft = GB_TRY(make_draft_directory(all));
-      found = make_in(draft.path, installation, size);
+      found = make_in(draft.path, installation, size, home);
       if (found && ::rename(draft.path.c_str(), path.c_str()) != 0) {
         found = Error::from_errno("name a template");
       }

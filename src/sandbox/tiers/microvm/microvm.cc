@@ -10,7 +10,9 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -74,6 +76,25 @@ SandboxSpec native_spec(const SandboxSpec& spec,
   return native;
 }
 
+// The directories in /run that the guests see, of those that the native sandbox has there.
+std::vector<std::string> shown_in_run(const SandboxSpec& spec) {
+  constexpr std::string_view kRun = "/run/";
+  std::set<std::string> names;
+  const auto add = [&](std::string_view path) {
+    if (path.starts_with(kRun)) {
+      path.remove_prefix(kRun.size());
+      names.emplace(path.substr(0, path.find('/')));
+    }
+  };
+  for (const Mount& mount : spec.mounts) {
+    add(mount.target);
+  }
+  if (!spec.own_files.empty()) {
+    add(SandboxSpec::kOwnFiles);
+  }
+  return {names.begin(), names.end()};
+}
+
 Result<microvm::Order> order_for(const SandboxSpec& spec) {
   using std::chrono::nanoseconds;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -84,7 +105,8 @@ Result<microvm::Order> order_for(const SandboxSpec& spec) {
       .disk = spec.limits.disk.count,
       .inodes = spec.limits.inodes,
       .hostname = spec.hostname,
-      .seed = std::string(microvm::kSeedSize, '\0')};
+      .seed = std::string(microvm::kSeedSize, '\0'),
+      .shown = shown_in_run(spec)};
   if (::getrandom(order.seed.data(), order.seed.size(), 0) != std::ssize(order.seed)) {
     return Error::from_errno("getrandom");
   }
@@ -146,7 +168,10 @@ Result<Enclosure> build(const SandboxSpec& spec,
     GB_TRY(port->renew(order));
   } else {
     GB_TRY(port->order(order));
-    const std::string request = moving_in_frame(spec, policy::own_kernel_filter());
+    // The warden of a template has moved in.
+    const std::string request =
+        (is_clone ? std::string() : moving_in_frame(spec.home, policy::own_kernel_filter())) +
+        machine_frame(spec.limits);
     if (::send(control.ours.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
         std::ssize(request)) {
       return Error::from_errno("instruct the warden");
@@ -172,7 +197,7 @@ Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
   const microvm::Installation installation = GB_TRY(microvm::find_installation());
   const microvm::MachineSize size = microvm::size_for(spec.limits);
-  const auto machine_template = microvm::find_or_make_template(installation, size);
+  const auto machine_template = microvm::find_or_make_template(installation, size, spec.home);
   Beginning beginning;
   if (machine_template) {
     beginning.mounts.push_back(
