@@ -4,6 +4,7 @@
 // Whoever appends writes the line itself, in its turn. Of those that wait for the disk, one flushes
 // for all with one fdatasync(2): it first lets others join who are about to. Who will wait, and has
 // nothing to do before, flushes meanwhile (flush_meanwhile()): so no thread hands over to another.
+// Writing is in journal_segment.cc, flushing in journal_flush.cc.
 // A thread flushes what nobody waits for (Haste), signs a checkpoint after some records or some
 // time, and renews the head. What is promised to fit is allocated before (reserve()), so
 // that an act that has begun can be recorded although the disk has filled up meanwhile. It is
@@ -186,7 +187,8 @@ class Journal {
   std::uint64_t target_ = 0;  // The last record of the group that was flushed last, or is now.
   unsigned group_ = 0;        // The number of the one that can be joined,
   std::size_t joined_ = 0;    // and how many have.
-  unsigned hasty_ = 0;        // Groups that are not waited for, since nobody joined one before.
+  unsigned lonely_ = 0;       // Grows with each group in a row that was waited for in vain:
+  unsigned hasty_ = 0;        // so many of the next are not waited for.
   // When the thread flushes next, for records up to this one; and when it wakes up by itself.
   Steady::time_point flush_due_ = kNever;
   std::uint64_t hurried_ = 0;
