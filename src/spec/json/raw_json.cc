@@ -2,9 +2,19 @@
 #include "spec/json/raw_json.h"
 
 #include <algorithm>
+#include <array>
 
 namespace glovebox {
 namespace {
+
+// Which bytes a value of several parts can begin or end with, or a string in it.
+constexpr std::array<bool, 256> kStructure = [] {
+  std::array<bool, 256> structure{};
+  for (const unsigned char c : std::string_view(R"("{}[])")) {
+    structure[c] = true;
+  }
+  return structure;
+}();
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
@@ -40,7 +50,8 @@ class Cursor {
         depth -= depth > 0 ? 1 : 0;
         ++at_;
       } else if (depth > 0) {
-        at_ = std::min(at_ + 1, text_.size());
+        while (++at_ < text_.size() && !kStructure[static_cast<unsigned char>(text_[at_])]) {
+        }
       } else {
         at_ = std::min(text_.find_first_of(" \t\r\n,]}", at_), text_.size());
       }
