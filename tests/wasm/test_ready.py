@@ -98,8 +98,8 @@ class Ready(WasmCase):
             return loaded[0] < compiled / 3
         wait_until(is_loaded, "a run that is charged for no compilation")
         # Of another tenant, it is.
-        tenant = self.daemon.must(201, "POST", "/v1/tenants", {"name": "another"})
-        key = self.daemon.must(201, "POST", "/v1/keys", {"tenant": tenant["id"]})["key"]
+        self.daemon.must(201, "POST", "/v1/tenants", {"name": "another"})
+        key = self.daemon.must(201, "POST", "/v1/keys", {"tenant": "another", "scopes": ["run", "read"]})["key"]
         self.assertGreater(self.run_ready(LARGE, key=key)["usage"]["cpu_ms"], 2 * loaded[0])
 
     def test_end_at_their_limit_of_time(self):
