@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox-checker: says whether what a guest wrote conforms to a schema.
 //
-// Standard input has the size of the schema as a decimal number, a line feed, the schema, and the
-// document. The exit status is that of a confined program. What a guest wrote is compared by a
-// large library, with patterns that can take forever, so this process has nothing but its memory.
+// Standard input is a Request. The exit status is that of a confined program. What a guest wrote is
+// compared by a large library, with patterns that can take forever, so this process has nothing but
+// its memory.
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "base/bytes.h"
 #include "base/confined/confine.h"
 #include "base/sys/read_all.h"
+#include "checker/request.h"
 #include "checker/schema.h"
 
 namespace glovebox::checker {
@@ -28,14 +27,8 @@ constexpr Bytes kMostInput = 64_MiB;
 Result<void> check() {
   GB_TRY(confined::confine_self(kBounds, confined::Root::kKeep, kFilter));
   const std::string text = GB_TRY(sys::read_all(STDIN_FILENO, kMostInput, "the input"));
-  std::size_t size = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), size);
-  const std::size_t begin = static_cast<std::size_t>(end - text.data()) + 1;
-  if (failure != std::errc() || begin > text.size() || size > text.size() - begin) {
-    return Error(ErrorCode::kInternal, "glovebox-checker was started in a wrong way");
-  }
-  const std::string_view rest = std::string_view(text).substr(begin);
-  return conforms(rest.substr(0, size), rest.substr(size));
+  const Request request = GB_TRY(parse_request(text));
+  return conforms(request.schema, request.document);
 }
 
 }  // namespace

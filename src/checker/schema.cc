@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Else the library prints what is wrong, and aborts.
+#define VALIJSON_USE_EXCEPTIONS 1
 #include "checker/schema.h"
 
 #include <exception>

@@ -68,6 +68,8 @@ TARGETS = {
                      "alloc", "get_changed_ranges", "language", "lexer", "node", "parser", "stack", "subtree", "tree",
                      "tree_cursor", "wasm_store")),
                  *GRAMMARS],
+    "checker": [*BASE, "base/text.cc", "checker/keywords.cc", "checker/request.cc", "checker/schema.cc",
+                "spec/json/bounded_json.cc"],
     "only_file": [*BASE, "service/judge/only_file.cc"],
     "text": [*BASE, "base/base64.cc", "base/bytes.cc", "base/duration.cc", "base/text.cc"],
     "agent_messages": [*BASE, "base/base64.cc", "base/bytes.cc", "base/text.cc", "base/wire.cc",
