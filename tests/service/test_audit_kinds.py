@@ -251,6 +251,7 @@ class Kinds(unittest.TestCase):
         sandbox = self.daemon.create()
         sandbox.must(201, "POST", "/processes", {"argv": ["true"]})
         self.found("process.end", sandbox.id)
+        self.found("program.start", sandbox.id)
         for form, kind_of in (
             ("ocsf", lambda event: event["api"]["operation"]),
             ("otlp", lambda event: event["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0]
@@ -260,7 +261,7 @@ class Kinds(unittest.TestCase):
                 [GLOVEBOX, "audit", "export", "--format", form, "--data", str(self.daemon.data)],
                 capture_output=True, text=True, check=True).stdout
             kinds = {kind_of(json.loads(line)) for line in exported.splitlines()}
-            self.assertLessEqual({"sandbox.create", "process.start", "process.end"}, kinds, form)
+            self.assertLessEqual({"sandbox.create", "process.start", "process.end", "program.start"}, kinds, form)
 
 
 class Files(unittest.TestCase):
