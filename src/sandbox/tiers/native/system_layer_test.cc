@@ -87,6 +87,20 @@ TEST_F(SystemLayerTest, IsForItsOwnerAlone) {
   EXPECT_EQ(fs::status(shelf()).permissions(), fs::perms::owner_all);
 }
 
+TEST_F(SystemLayerTest, IsNotTakenFromWhereOthersCanWrite) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can do without a place to keep it";
+  }
+  ASSERT_TRUE(SystemLayer::take());
+  std::ofstream(current() / "etc/planted") << "x";
+  fs::permissions(shelf(), fs::perms::others_all, fs::perm_options::add);
+  auto layer = SystemLayer::take();
+  ASSERT_TRUE(layer);
+  const SystemLayer::Directory etc = layer->take_etc();
+  EXPECT_TRUE(fs::exists(seen(etc) / "pam.d"));
+  EXPECT_FALSE(fs::exists(seen(etc) / "planted"));
+}
+
 TEST_F(SystemLayerTest, IsInMemoryWhereThereIsNoPlaceToKeepIt) {
   if (::geteuid() != 0) {
     GTEST_SKIP() << "only root makes mounts in memory";
