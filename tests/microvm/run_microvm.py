@@ -95,6 +95,19 @@ class Clones(Machines):
         self.assertEqual(len([path for path in self.templates()
                               if (path / "memory").stat().st_size == 640 * MIB]), 1)
 
+    def test_of_one_template_are_what_their_own_order_says(self):
+        script = ("grep MemTotal /proc/meminfo; df -B1 --output=size,itotal /workspace | tail -1; "
+                  "grep -E '^(CapBnd|NoNewPrivs|Seccomp):' /proc/self/status")
+        for memory, disk, inodes in ((511, 16, 900), (512, 64, 5000)):
+            verdict = self.verdict(script, "--memory", f"{memory}M", "--disk", f"{disk}M", "--inodes", str(inodes))
+            self.assert_cloned(verdict)
+            total, size, itotal, bounding, no_new_privs, seccomp = re.findall(
+                r"(?<![0-9A-Za-z])[0-9a-f]+(?= |$)", verdict["stdout"], re.MULTILINE)
+            self.assertEqual(int(total), memory * 1024)
+            self.assertTrue(0 <= int(size) - disk * MIB <= MIB, verdict["stdout"])
+            self.assertTrue(0 <= int(itotal) - inodes <= 100, verdict["stdout"])
+            self.assertEqual((int(bounding, 16), no_new_privs, seccomp), (0, "1", "2"))
+
     def test_see_nothing_of_their_template(self):
         shown = self.verdict("ls -a /run /run/*; cat /run/machine/memory | head -c 1")
         self.assertNotIn("machine", shown["stdout"])

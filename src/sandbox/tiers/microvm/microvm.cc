@@ -168,10 +168,10 @@ Result<Enclosure> build(const SandboxSpec& spec,
     GB_TRY(port->renew(order));
   } else {
     GB_TRY(port->order(order));
-    // The warden of a template has moved in.
+    // A clone's warden has moved in and ignores the first one. It is for a machine that boots,
+    // because the template cannot be loaded after all.
     const std::string request =
-        (is_clone ? std::string() : moving_in_frame(spec.home, policy::own_kernel_filter())) +
-        machine_frame(spec.limits);
+        moving_in_frame(spec.home, policy::own_kernel_filter()) + machine_frame(spec.limits);
     if (::send(control.ours.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
         std::ssize(request)) {
       return Error::from_errno("instruct the warden");
