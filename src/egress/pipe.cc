@@ -12,7 +12,7 @@ namespace {
 
 // Not more, although the kernel would give it: what is on its way should fit into a processor's
 // cache, for the guest reads it next (bench/network).
-constexpr int kSize = 512 * 1024;
+constexpr int kSize = 256 * 1024;
 // Less than this the kernel gives a user who has many pipes; then copying is as good.
 constexpr int kUseful = 64 * 1024;
 
