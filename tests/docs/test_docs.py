@@ -74,7 +74,7 @@ def joined(strings):
 
 
 def answer_of(group):
-    return {"allow": "allowed", "examine": "depends on the arguments",
+    return {"allow": "allowed", "ask": "asked, and allowed", "examine": "depends on the arguments",
             "refuse": f"`{group['argument']}`"}[group["answer"]]
 
 
