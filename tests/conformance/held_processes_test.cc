@@ -89,8 +89,10 @@ TEST_P(HeldProcesses, AreWrittenTo) {
 }
 
 TEST_P(HeldProcesses, LoseNothingToASlowListener) {
-  const auto held = shell("head -c 5000000 /dev/zero");
+  // Of what comes before anybody listens, the oldest may be dropped.
+  const auto held = shell("read go; head -c 5000000 /dev/zero", {.keep_stdin = true});
   HeldProcess::Listener listener(held, true);
+  ASSERT_TRUE(held->write("go\n"));
   std::size_t heard = 0;
   EXPECT_TRUE(eventually([&] {
     const auto event = listener.next();
