@@ -111,6 +111,13 @@ def wheel(name, version, tag, summary, program, data, packages, project, readme)
     return zipped([*files, (f"{top}.dist-info/RECORD", record.encode(), 0o644)])
 
 
+def required_for(extra, requirement):
+    """A requirement of an extra, with the condition that it may have of its own (PEP 508)."""
+    name, _, marker = requirement.partition(";")
+    own = f"({marker.strip()}) and " if marker else ""
+    return f'Requires-Dist: {name.strip()}; {own}extra == "{extra}"'
+
+
 def metadata(name, version, summary, project, readme):
     """The METADATA of a wheel (core metadata 2.1)."""
     lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}",
@@ -119,7 +126,7 @@ def metadata(name, version, summary, project, readme):
              "Description-Content-Type: text/markdown"]
     for extra, requirements in project.get("optional-dependencies", {}).items():
         lines.append(f"Provides-Extra: {extra}")
-        lines += [f'Requires-Dist: {each}; extra == "{extra}"' for each in requirements]
+        lines += [required_for(extra, each) for each in requirements]
     return "\n".join(lines) + "\n\n" + readme
 
 
