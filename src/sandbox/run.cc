@@ -65,6 +65,15 @@ std::string relocated(std::string path, const std::string& tree) {
   return path;
 }
 
+// kInvalid for a request to start a program that no frame holds.
+Result<void> check_size(std::string_view request) {
+  if (request.size() > kMaxFramePayload) {
+    return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
+                 "pass large input as a file or on standard input");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::uint32_t open_files_here(const Limits& limits) {
@@ -170,23 +179,14 @@ Result<RunOutcome> Run::execute(const Command& command) {
     return Error(ErrorCode::kInvalid, "no command to run");
   }
   const Command runnable = GB_TRY(sandbox_.runnable(command, options_));
-  const warden::StartRequest start = GB_TRY(sized_request(sandbox_, runnable, options_));
+  const warden::StartRequest start = make_request(sandbox_, runnable, options_);
+  const std::string request = start.encode();
+  GB_TRY(check_size(request));
   file_size_limited_ = start.file_size > 0;
   program_ = command.argv.front();
   stdin_open_ = options_.stdin_fd >= 0;
-  channel_->send(warden::Request::kStart, start.encode());
+  channel_->send(warden::Request::kStart, request);
   return follow();
-}
-
-Result<warden::StartRequest> Run::sized_request(const Sandbox& sandbox,
-                                                const Command& command,
-                                                const RunOptions& options) {
-  warden::StartRequest request = make_request(sandbox, command, options);
-  if (request.encode().size() > kMaxFramePayload) {
-    return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
-                 "pass large input as a file or on standard input");
-  }
-  return request;
 }
 
 Result<std::unique_ptr<WardenLink::Channel>> Run::start_waiting(Sandbox& sandbox,
@@ -218,7 +218,8 @@ Result<std::unique_ptr<WardenLink::Channel>> Run::start_waiting(Sandbox& sandbox
 }
 
 Result<RunOutcome> Run::go_on(const Command& command, std::string_view compiled) {
-  const warden::StartRequest start = GB_TRY(sized_request(sandbox_, command, options_));
+  const warden::StartRequest start = make_request(sandbox_, command, options_);
+  GB_TRY(check_size(start.encode()));
   file_size_limited_ = start.file_size > 0;
   return tell(GB_TRY(sandbox_.enclosure_.runner->beginning_of(command, start.env, compiled)));
 }

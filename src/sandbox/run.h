@@ -63,10 +63,6 @@ class Run {
   // Why we ended it, when we did.
   enum class Cause { kItself, kWall, kCpu, kMemory, kHoard, kCanceled };
 
-  // As make_request(). kInvalid for what no frame holds.
-  static Result<warden::StartRequest> sized_request(const Sandbox& sandbox,
-                                                    const Command& command,
-                                                    const RunOptions& options);
   Result<RunOutcome> tell(std::string beginning);
   void go_on_telling();
   Result<RunOutcome> follow();
