@@ -20,18 +20,20 @@ namespace glovebox::egress {
 namespace {
 
 // Names what an event loop with sockets takes; files cannot be opened at all.
-constexpr auto kCalls = confined::allow_only(confined::join(
-    std::array<std::uint32_t, 34>{
-        SYS_recvmsg,      SYS_sendmsg,        SYS_epoll_wait,      SYS_recvfrom,
-        SYS_sendto,       SYS_read,           SYS_write,           SYS_readv,
-        SYS_writev,       SYS_epoll_ctl,      SYS_timerfd_settime, SYS_close,
-        SYS_accept,       SYS_accept4,        SYS_socket,          SYS_connect,
-        SYS_shutdown,     SYS_setsockopt,     SYS_getsockopt,      SYS_getsockname,
-        SYS_getpeername,  SYS_ioctl,          SYS_fcntl,           SYS_poll,
-        SYS_bind,         SYS_epoll_create1,  SYS_timerfd_create,  SYS_eventfd2,
-        SYS_gettimeofday, SYS_rt_sigprocmask, SYS_clock_nanosleep, SYS_getpid,
-        SYS_splice,       SYS_pipe2},
-    confined::kMemoryAndEnd));
+constexpr std::array<std::uint32_t, 34> kLoop = {
+    SYS_recvmsg,      SYS_sendmsg,        SYS_epoll_wait,      SYS_recvfrom,
+    SYS_sendto,       SYS_read,           SYS_write,           SYS_readv,
+    SYS_writev,       SYS_epoll_ctl,      SYS_timerfd_settime, SYS_close,
+    SYS_accept,       SYS_accept4,        SYS_socket,          SYS_connect,
+    SYS_shutdown,     SYS_setsockopt,     SYS_getsockopt,      SYS_getsockname,
+    SYS_getpeername,  SYS_ioctl,          SYS_fcntl,           SYS_poll,
+    SYS_bind,         SYS_epoll_create1,  SYS_timerfd_create,  SYS_eventfd2,
+    SYS_gettimeofday, SYS_rt_sigprocmask, SYS_clock_nanosleep, SYS_getpid,
+    SYS_splice,       SYS_pipe2};
+// Of this thread alone, see below.
+constexpr std::array<std::uint32_t, 2> kPlacement = {SYS_sched_getaffinity, SYS_sched_setaffinity};
+constexpr auto kCalls = confined::allow_only(
+    confined::join(confined::join(kLoop, kPlacement), confined::kMemoryAndEnd));
 
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr std::uint32_t kNoFamily = SECCOMP_RET_ERRNO | EAFNOSUPPORT;
@@ -43,17 +45,20 @@ constexpr std::uint32_t low_half(unsigned argument) {
 }
 
 // In front of the list above: sockets are IPv4 or IPv6, so that neither those of other programs of
-// the host nor the kernel can be spoken to by them; and ioctl makes them non-blocking, no more. The
-// kernel reads 32 bits of both arguments.
-constexpr std::array<sock_filter, 12> kArguments = {{
+// the host nor the kernel can be spoken to by them; ioctl makes them non-blocking, no more; and no
+// other process is moved to a processor. The kernel reads 32 bits of each of these arguments.
+constexpr std::array<sock_filter, 15> kArguments = {{
     {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
-    {BPF_JMP | BPF_JEQ | BPF_K, 2, 0, SYS_socket},
-    {BPF_JMP | BPF_JEQ | BPF_K, 5, 0, SYS_ioctl},
+    {BPF_JMP | BPF_JEQ | BPF_K, 3, 0, SYS_socket},
+    {BPF_JMP | BPF_JEQ | BPF_K, 8, 0, SYS_ioctl},
+    {BPF_JMP | BPF_JEQ | BPF_K, 5, 0, SYS_sched_setaffinity},
     {BPF_RET | BPF_K, 0, 0, kAllow},
     {BPF_LD | BPF_W | BPF_ABS, 0, 0, low_half(0)},
-    {BPF_JMP | BPF_JEQ | BPF_K, 4, 0, AF_INET},
-    {BPF_JMP | BPF_JEQ | BPF_K, 3, 0, AF_INET6},
+    {BPF_JMP | BPF_JEQ | BPF_K, 6, 0, AF_INET},
+    {BPF_JMP | BPF_JEQ | BPF_K, 5, 0, AF_INET6},
     {BPF_RET | BPF_K, 0, 0, kNoFamily},
+    {BPF_LD | BPF_W | BPF_ABS, 0, 0, low_half(0)},
+    {BPF_JMP | BPF_JEQ | BPF_K, 2, 3, 0},
     {BPF_LD | BPF_W | BPF_ABS, 0, 0, low_half(1)},
     {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, FIONBIO},
     {BPF_RET | BPF_K, 0, 0, kAllow},

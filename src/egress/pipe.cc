@@ -18,9 +18,9 @@ constexpr int kUseful = 64 * 1024;
 
 }  // namespace
 
-std::unique_ptr<Pipe> Pipe::make(std::size_t& in_use, std::size_t most) {
+std::unique_ptr<Pipe> Pipe::make(Pipes& all, std::size_t most) {
   std::array<int, 2> ends{};
-  if (in_use >= most || ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
+  if (all.in_use >= most || ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) {
     return nullptr;
   }
   UniqueFd out(ends[0]);
@@ -33,15 +33,19 @@ std::unique_ptr<Pipe> Pipe::make(std::size_t& in_use, std::size_t most) {
     return nullptr;
   }
   return std::unique_ptr<Pipe>(
-      new Pipe(std::move(out), std::move(in), static_cast<std::size_t>(size), in_use));
+      new Pipe(std::move(out), std::move(in), static_cast<std::size_t>(size), all));
 }
 
-Pipe::Pipe(UniqueFd out, UniqueFd in, std::size_t size, std::size_t& in_use)
-    : out_(std::move(out)), in_(std::move(in)), size_(size), in_use_(in_use) {
-  ++in_use_;
+Pipe::Pipe(UniqueFd out, UniqueFd in, std::size_t size, Pipes& all)
+    : out_(std::move(out)), in_(std::move(in)), size_(size), all_(all) {
+  ++all_.in_use;
 }
 
-Pipe::~Pipe() { --in_use_; }
+Pipe::~Pipe() {
+  if (--all_.in_use == 0) {
+    all_.placement.release();
+  }
+}
 
 ssize_t Pipe::fill(int socket, std::size_t most) {
   const ssize_t got =

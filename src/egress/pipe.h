@@ -8,14 +8,21 @@
 #include <memory>
 
 #include "base/unique_fd.h"
+#include "egress/placement.h"
 
 namespace glovebox::egress {
 
+// What the pipes of one thread share. It must outlive them.
+struct Pipes {
+  std::size_t in_use = 0;
+  Placement placement;
+};
+
 class Pipe {
  public:
-  // Null where there are `most` already, or where the kernel gives none of a useful size. `in_use`
-  // counts the pipes that there are, and must outlive this one.
-  static std::unique_ptr<Pipe> make(std::size_t& in_use, std::size_t most);
+  // Null where there are `most` already, or where the kernel gives none of a useful size.
+  static std::unique_ptr<Pipe> make(Pipes& all, std::size_t most);
+  // With the last pipe the thread may run on every processor again.
   ~Pipe();
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
@@ -24,19 +31,22 @@ class Pipe {
   ssize_t fill(int socket, std::size_t most);
   // As write(2) to such a socket, of what the pipe holds.
   ssize_t drain(int socket);
+  // Keeps the thread on the processor where the reader of this socket works, for as long as there
+  // are pipes. Cheap enough for every few pieces.
+  void stay_near(int socket) { all_.placement.follow(socket); }
 
   // The most bytes that one fill() takes.
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] std::size_t held() const { return held_; }
 
  private:
-  Pipe(UniqueFd out, UniqueFd in, std::size_t size, std::size_t& in_use);
+  Pipe(UniqueFd out, UniqueFd in, std::size_t size, Pipes& all);
 
   UniqueFd out_;
   UniqueFd in_;
   std::size_t size_;
   std::size_t held_ = 0;
-  std::size_t& in_use_;
+  Pipes& all_;
 };
 
 }  // namespace glovebox::egress

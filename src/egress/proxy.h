@@ -111,7 +111,7 @@ class Proxy {
   std::uint64_t accepted_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
-  std::size_t pipes_ = 0;
+  Pipes pipes_;
   // When what has passed so far would be through at the budget's rate.
   std::chrono::steady_clock::time_point sent_until_{};
   std::chrono::steady_clock::time_point received_until_{};
