@@ -49,13 +49,12 @@ TEST_F(EgressWallsTest, OpenNoFile) {
 }
 
 TEST_F(EgressWallsTest, HaveNoSocketsButThoseOfTheInternet) {
-  EXPECT_EXIT(behind_walls([] {
-                const bool internet = ::socket(AF_INET, SOCK_STREAM, 0) >= 0;
-                return internet && ::socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EAFNOSUPPORT
-                           ? 0
-                           : 2;
-              }),
-              ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      behind_walls([] {
+        const bool internet = ::socket(AF_INET, SOCK_STREAM, 0) >= 0;
+        return internet && ::socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EAFNOSUPPORT ? 0 : 2;
+      }),
+      ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

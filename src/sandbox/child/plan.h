@@ -131,6 +131,7 @@ struct Plan {
   // Capabilities that guests keep, a bit for each: then the guest is root in its user namespace,
   // set-user-id programs work, and its root file system stays writable.
   std::uint64_t kept_capabilities = 0;
+  [[nodiscard]] bool is_root() const noexcept { return kept_capabilities != 0; }
 
   // A realm, which sandboxes are made in: more user namespaces may be made.
   bool realm = false;
