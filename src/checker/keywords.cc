@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "checker/schema.h"
@@ -36,43 +38,73 @@ Error unchecked(const std::string& what) {
           "write it with the keywords of JSON Schema draft 7"};
 }
 
-Result<void> check_each(const json& list) {
-  for (const json& each : list) {
-    GB_TRY(check_keywords(each));
-  }
-  return {};
-}
+class KeywordCheck {
+ public:
+  explicit KeywordCheck(const json& root) : root_(root) { add(root); }
 
-Result<void> check_keyword(const std::string& name, const json& value) {
-  if (is_in(kUnchecked, name)) {
-    return unchecked("'" + name + "'");
+  Result<void> run() {
+    while (!left_.empty()) {
+      const json& schema = *left_.back();
+      left_.pop_back();
+      for (const auto& [name, value] : schema.items()) {
+        GB_TRY(check_keyword(name, value));
+      }
+    }
+    return {};
   }
-  if (name == "$schema" && value.is_string() &&
-      value.get_ref<const std::string&>().find("/draft-0") == std::string::npos) {
-    return unchecked("the draft '" + printable(value.get<std::string>()) + "'");
+
+ private:
+  void add(const json& schema) {
+    // Else it is `true`, a list of names, or what the validator refuses.
+    if (schema.is_object() && seen_.insert(&schema).second) {
+      left_.push_back(&schema);
+    }
   }
-  if (name == "format" && value.is_string() && !is_in(kFormats, value.get<std::string>())) {
-    return unchecked("the format '" + printable(value.get<std::string>()) + "'");
+
+  Result<void> check_keyword(const std::string& name, const json& value) {
+    if (is_in(kUnchecked, name)) {
+      return unchecked("'" + name + "'");
+    }
+    if (name == "$schema" && value.is_string() &&
+        value.get_ref<const std::string&>().find("/draft-0") == std::string::npos) {
+      return unchecked("the draft '" + printable(value.get<std::string>()) + "'");
+    }
+    if (name == "format" && value.is_string() && !is_in(kFormats, value.get<std::string>())) {
+      return unchecked("the format '" + printable(value.get<std::string>()) + "'");
+    }
+    if (name == "$ref" && value.is_string()) {
+      return follow(value.get_ref<const std::string&>());
+    }
+    if ((is_in(kMaps, name) && value.is_object()) || (is_in(kLists, name) && value.is_array())) {
+      for (const json& each : value) {  // The names of a map are the schema's own.
+        add(each);
+      }
+    } else if (is_in(kSchemas, name) || is_in(kLists, name)) {
+      add(value);
+    }
+    return {};
   }
-  if (is_in(kMaps, name) && value.is_object()) {
-    return check_each(value);  // Names are the schema's own, values are schemas.
+
+  // A reference may lead to where no keyword does.
+  Result<void> follow(const std::string& reference) {
+    if (!reference.starts_with('#') || reference.contains('%')) {
+      return unchecked("the reference '" + printable(reference) + "'");
+    }
+    try {
+      add(root_.at(json::json_pointer(reference.substr(1))));
+      return {};
+    } catch (const json::exception&) {
+      return unchecked("the reference '" + printable(reference) + "' to nothing");
+    }
   }
-  if (is_in(kLists, name) && value.is_array()) {
-    return check_each(value);
-  }
-  return is_in(kSchemas, name) || is_in(kLists, name) ? check_keywords(value) : Result<void>();
-}
+
+  const json& root_;
+  std::set<const json*> seen_;
+  std::vector<const json*> left_;  // A list, because references can lead on and on.
+};
 
 }  // namespace
 
-Result<void> check_keywords(const json& schema) {
-  if (!schema.is_object()) {
-    return {};  // `true`, a list of names, or what the validator refuses.
-  }
-  for (const auto& [name, value] : schema.items()) {
-    GB_TRY(check_keyword(name, value));
-  }
-  return {};
-}
+Result<void> check_keywords(const json& schema) { return KeywordCheck(schema).run(); }
 
 }  // namespace glovebox::checker

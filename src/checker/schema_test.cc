@@ -68,6 +68,18 @@ TEST(Schema, IsRefusedWhereItAsksForWhatIsNotChecked) {
       "");
 }
 
+TEST(Schema, FollowsReferencesToWhereNoKeywordLeads) {
+  const std::string hidden =
+      R"({"$ref": "#/ours/row", "ours": {"row": {"items": {"unevaluatedItems": false}}}})";
+  EXPECT_NE(reason(hidden, "[[1]]").find("'unevaluatedItems'"), std::string::npos);
+  // Round and round.
+  EXPECT_EQ(reason(R"({"properties": {"next": {"$ref": "#"}}})", R"({"next": {"next": {}}})"), "");
+  for (const std::string_view place : {"#/definitions/none", "#/a%20b", "row.json", "#row"}) {
+    EXPECT_NE(reason(R"({"definitions": {}, "$ref": ")" + std::string(place) + R"("})", "1"), "")
+        << place;
+  }
+}
+
 TEST(Schema, IsRefusedWhereItIsNone) {
   EXPECT_NE(reason("", "1").find("the schema"), std::string::npos);
   EXPECT_NE(reason(R"({"type": 1})", "1").find("the schema"), std::string::npos);

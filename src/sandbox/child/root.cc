@@ -262,8 +262,7 @@ long Root::lock_user_namespaces() noexcept {
   // programs (namespaces(7), kernel/ucount.c).
   constexpr std::array<TextFile, 2> kMost = {{{"proc/sys/user/max_inotify_instances", "32"},
                                               {"proc/sys/user/max_inotify_watches", "8192"}}};
-  constexpr std::array<TextFile, 1> kNoNamespaces = {
-      {{"proc/sys/user/max_user_namespaces", "0"}}};
+  constexpr std::array<TextFile, 1> kNoNamespaces = {{{"proc/sys/user/max_user_namespaces", "0"}}};
   const bool nested = !plan_.namespaces.empty();
   for (const std::span<const TextFile> limits :
        {std::span<const TextFile>(kMost),
