@@ -87,8 +87,6 @@ Result<void> Restorer::run() {
   return fill(directory.get(), root, "");
 }
 
-// ---- measuring ------------------------------------------------------------------------------
-
 bool Restorer::stays(const Entry* entry, const struct stat& status) const {
   if (entry == nullptr || ((entry->mode ^ status.st_mode) & S_IFMT) != 0) {
     return false;
@@ -185,8 +183,6 @@ Result<void> Restorer::check(const Room& room) const {
   }
   return {};
 }
-
-// ---- removing -------------------------------------------------------------------------------
 
 Result<void> Restorer::prune(int directory, const Entry& entry) {
   // Found before any is removed: what a directory lists while it changes is not defined.
@@ -291,8 +287,6 @@ Result<void> Restorer::set_aside(int parent,
     }
   }
 }
-
-// ---- filling --------------------------------------------------------------------------------
 
 Result<void> Restorer::fill(int directory, const Entry& entry, const std::string& path) {
   for (std::uint32_t i = 0; i < entry.value; ++i) {
