@@ -12,6 +12,7 @@ import functools
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ HOSTS = {"claude": "api.anthropic.com", "codex": "api.openai.com"}
 # npm installs of each for which machine it is; here these are named.
 MACHINES = {"x86_64": "x64", "aarch64": "arm64"}
 DEBOOTSTRAP = "--debootstrap" in sys.argv
+MIRROR = "deb.debian.org"  # As the recipe has it.
 
 
 def fetch(directory):
@@ -64,10 +66,12 @@ class Clients(program.Case):
         authority = Authority(cls.work)
         cls.vendors = Vendors(authority.issue(*HOSTS.values()))
         cls.addClassCleanup(cls.vendors.close)
-        cls.daemon = start_reaching(cls, authority, HOSTS.values())
+        cls.daemon = start_reaching(cls, authority, HOSTS.values(), [MIRROR] if DEBOOTSTRAP else [])
         cls.env = {"GLOVEBOX_URL": f"unix:{cls.daemon.unix}", "GLOVEBOX_API_KEY": "",
                    "ANTHROPIC_API_KEY": CLAUDE_KEY, "OPENAI_API_KEY": CODEX_KEY}
         recipe = ROOT / "examples/templates/agent.toml"
+        # Where the mirror has no public address.
+        rules = [] if not DEBOOTSTRAP else [f"--allow-net={place}" for place in (MIRROR, socket.gethostbyname(MIRROR))]
         if not DEBOOTSTRAP:
             text = recipe.read_text()
             start, end = text.index("[base.debootstrap]"), text.index("[limits]")
@@ -75,7 +79,7 @@ class Clients(program.Case):
             recipe.write_text(text[:start] + text[end:])
         built = subprocess.run(
             [program.GLOVEBOX, "template", "build", "agent", "-f", recipe, "--package-source",
-             "archives"], cwd=cls.work, env={**os.environ, **cls.env}, capture_output=True,
+             "archives", *rules], cwd=cls.work, env={**os.environ, **cls.env}, capture_output=True,
             text=True, timeout=900, check=False)
         if built.returncode != 0:
             raise AssertionError(built.stderr)

@@ -17,8 +17,8 @@ import unittest
 import run_installs as installs
 
 sys.path.insert(0, str(installs.ROOT / "tests/service"))
-import images  # noqa: E402
 import program  # noqa: E402
+from daemon import Daemon  # noqa: E402
 
 program.PATIENCE_S = 1800
 CRATES = ("index.crates.io:443", "static.crates.io:443")
@@ -102,21 +102,42 @@ work() {{
 """.format(names=" ".join(installs.PACKAGES), modules=", ".join(installs.PACKAGES.values()))
 
 
-def make_image(place):
-    root = place / "root"
-    # debootstrap mounts file systems in it, which are gone with the namespace.
-    subprocess.run(["unshare", "--mount", "debootstrap", "--variant=minbase", "--include=ca-certificates",
-                    "bookworm", root], check=True, stdout=subprocess.DEVNULL)
-    # Where a cargo is that knows today's index of crates.
-    (root / "etc/apt/sources.list.d/security.list").write_text(
-        "deb http://deb.debian.org/debian-security bookworm-security main\n", encoding="ascii")
+# Where a cargo is that knows today's index of crates; and authorities of the machine's administrator.
+DOCKERFILE = f"""FROM base
+COPY security.list /etc/apt/sources.list.d/
+COPY authorities /usr/local/share/ca-certificates
+RUN update-ca-certificates
+ENV {" ".join(TRUST)}
+"""
+
+
+def make_image(case, place):
+    """Built by a daemon: from debootstrap, and a Dockerfile on top of that."""
+    daemon = Daemon()
+    case.addClassCleanup(daemon.discard)
+    daemon.options = ["--network", "any"]
+    daemon.start()
+
+    def template(*words):
+        done = subprocess.run([program.GLOVEBOX, "template", *words, "--url", f"unix:{daemon.unix}"],
+                              capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+
+    recipe = place / "base.toml"
+    recipe.write_text('[base.debootstrap]\nsuite = "bookworm"\npackages = ["ca-certificates"]\n', encoding="ascii")
+    template("build", "base", "-f", recipe,
+             *(word for rule in installs.rules_for(installs.DEBIAN) for word in ("--allow-net", rule)))
+    context = place / "context"
+    (context / "authorities").mkdir(parents=True)
     if AUTHORITIES.is_dir():
-        shutil.copytree(AUTHORITIES, root / "usr/local/share/ca-certificates", dirs_exist_ok=True)
-        subprocess.run(["chroot", root, "update-ca-certificates"], check=True, capture_output=True)
-    layer = subprocess.run(["tar", "-C", root, "-c", "."], check=True, stdout=subprocess.PIPE).stdout
-    shutil.rmtree(root)
+        shutil.copytree(AUTHORITIES, context / "authorities", dirs_exist_ok=True)
+    (context / "security.list").write_text(
+        "deb http://deb.debian.org/debian-security bookworm-security main\n", encoding="ascii")
+    (context / "Dockerfile").write_text(DOCKERFILE, encoding="ascii")
+    template("build", context, "-t", "machine")
     image = place / "image.tar"
-    image.write_bytes(images.docker_save([layer], env=TRUST))
+    template("export", "machine", "-o", image)
     return image
 
 
@@ -124,7 +145,7 @@ class Machine(program.Case):
     @classmethod
     def setUpClass(cls):
         place = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory(prefix="glovebox-machine-")))
-        cls.image = make_image(place)
+        cls.image = make_image(cls, place)
 
     def said(self, script, *hosts):
         allowed = (*installs.DEBIAN, *hosts)
@@ -170,7 +191,7 @@ class Machine(program.Case):
 
 
 if __name__ == "__main__":
-    if reason := installs.missing(programs=("debootstrap", "unshare"), urls=installs.REGISTRIES + REGISTRIES):
+    if reason := installs.missing(programs=("debootstrap",), urls=installs.REGISTRIES + REGISTRIES):
         print(f"skipped: {reason}")
         sys.exit(installs.SKIPPED)
     unittest.main(verbosity=2)

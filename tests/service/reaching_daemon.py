@@ -3,15 +3,17 @@
 this daemon knows."""
 
 import os
+import socket
 from unittest import mock
 
 from daemon import Daemon
 from network import NO_PROXY, NameServer  # tests/attacks
 
 
-def start_reaching(case, authority, hosts):
-    """For the tests of a class: each of `hosts` is this machine."""
-    names = NameServer({host: [["127.0.0.1"]] for host in hosts})
+def start_reaching(case, authority, hosts, others=()):
+    """For the tests of a class: each of `hosts` is this machine, and `others` are what they are."""
+    names = NameServer({host: [["127.0.0.1"]] for host in hosts}
+                       | {host: [[socket.gethostbyname(host)]] for host in others})
     case.addClassCleanup(names.close)
     daemon = Daemon()
     case.addClassCleanup(daemon.discard)

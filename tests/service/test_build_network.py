@@ -164,9 +164,9 @@ class AsTheOperatorAllowsAny(BuildNetworkCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             done = build("cooked", "-f", recipe, recipe=text + f"[network]\nallow = ['{self.here}']\n")
             self.assertEqual(done.returncode, 0, done.stderr)
-            done = build("debian", "--debootstrap", "bookworm", "--allow-net", "example.com")
+            done = build("image", "--from-rootfs", "root.tar", "--allow-net", "example.com")
             self.assertNotEqual(done.returncode, 0)
-            self.assertIn("need a Dockerfile, a recipe or --from-registry", done.stderr)
+            self.assertIn("need a Dockerfile, a recipe, --from-registry or --debootstrap", done.stderr)
 
 
 class AsTheOperatorAllowsPublic(BuildNetworkCase):

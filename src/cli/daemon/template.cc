@@ -31,15 +31,15 @@ constexpr const char* kBuildFooter = R"(A recipe is a TOML file:
   [env]
   STAGE = "test"
 
-Identical builds are reused. Building from host paths or with debootstrap requires a key with the
-admin scope, or access to the daemon's socket.
+Identical builds are reused. Building from host paths requires a key with the admin scope, or access
+to the daemon's socket.
 
 Examples:
   glovebox template build -f Dockerfile . -t app
   glovebox template build . -t app --allow-net pypi.org --allow-net files.pythonhosted.org
   glovebox template build science -f science.toml
   docker save node:22 | glovebox template build node --from-docker-save -
-  glovebox template build debian --debootstrap bookworm
+  glovebox template build debian --debootstrap bookworm --allow-net deb.debian.org:80
   glovebox template build tool --from-registry registry.example/tool:1 --allow-net registry.example
   glovebox template build tools --from-oci image/)";
 
@@ -97,9 +97,9 @@ void take_place(BuildOrder& order, const std::string& place, bool has_source) {
   if (!order.login_user.empty() && order.registry.empty()) {
     throw CLI::ValidationError("--registry-login", "needs --from-registry");
   }
-  const bool other_source = !(order.docker + order.oci + order.rootfs + order.suite).empty();
+  const bool is_image = !(order.docker + order.oci + order.rootfs).empty();
   if (!order.name.empty()) {
-    if (other_source || !order.registry.empty()) {
+    if (is_image || !order.registry.empty() || !order.suite.empty()) {
       throw CLI::ValidationError("--tag", "builds from a Dockerfile, and from nothing else");
     }
     order.context = place;
@@ -108,9 +108,9 @@ void take_place(BuildOrder& order, const std::string& place, bool has_source) {
   if (!order.build_args.empty() || order.no_cache) {
     throw CLI::ValidationError("--build-arg, --no-cache", "need a Dockerfile and --tag");
   }
-  if (other_source && !(order.network.allow.empty() && order.network.deny.empty())) {
+  if (is_image && !(order.network.allow.empty() && order.network.deny.empty())) {
     throw CLI::ValidationError("--allow-net, --deny-net",
-                               "need a Dockerfile, a recipe or --from-registry");
+                               "need a Dockerfile, a recipe, --from-registry or --debootstrap");
   }
   if (!has_source) {
     throw CLI::RequiredError(
@@ -183,7 +183,8 @@ void add_build(CLI::App& group, Action* action) {
       ->type_name("PATH");
   from->add_option("--from-rootfs", order->rootfs, "Tar archive of a root file system")
       ->type_name("FILE");
-  from->add_option("--debootstrap", order->suite, "Debian suite, for example bookworm")
+  from->add_option("--debootstrap", order->suite,
+                   "Debian suite, for example bookworm; --allow-net must name its mirror")
       ->type_name("SUITE");
   from->require_option(0, 1);
   command

@@ -245,7 +245,7 @@ TEST_F(GuardTest, ATokenOpensItsOwnSandboxOrVolumeAndNothingElse) {
 
 TEST_F(GuardTest, RecipesThatReadTheHostTakeAnAdministrator) {
   Recipe recipe;
-  recipe.debootstrap = Debootstrap{};
+  recipe.package_sources = {"/srv/wheels"};
   ASSERT_TRUE(takes_admin(recipe));
   const Caller runner = holder_of("run");
   const BuildSink nobody = [](const BuildEvent&) { return true; };

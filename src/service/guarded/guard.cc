@@ -110,8 +110,7 @@ Result<void> Guard::recipe(const Caller& caller, const Recipe& recipe) const {
   GB_TRY(work(caller));
   if (takes_admin(recipe) && !caller.may(kScopeAdmin)) {
     return Error(ErrorCode::kRefused,
-                 "host paths, debootstrap and package sources in a recipe require the scope "
-                 "'admin'",
+                 "host paths and package sources in a recipe require the scope 'admin'",
                  "upload an image instead: PUT /v1/templates/NAME/archive");
   }
   return {};

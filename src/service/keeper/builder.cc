@@ -51,7 +51,7 @@ constexpr int kFirstPassed = 4;
 
 constexpr int kMostBuilders = 16;
 constexpr std::size_t kMostPassed = 200;
-// No build takes so long: debootstrap has half an hour, and each command its own limit.
+// No build takes so long: each command of it has its own limit.
 constexpr auto kLongest = 6h;
 // For one that is canceled to end what it has started.
 constexpr auto kGrace = 20s;
@@ -223,12 +223,6 @@ class Caller {
 
 // What a daemon with fewer rights may not have done for it.
 Result<void> check_foreign(const Recipe& recipe) {
-  if (recipe.debootstrap) {
-    return Error(ErrorCode::kUnsupported,
-                 "debootstrap runs programs of its mirror as root, which a daemon with a user of "
-                 "its own cannot ask for",
-                 "build the root elsewhere and import it as a tar archive: format rootfs");
-  }
   struct stat status {};
   if (recipe.image &&
       (::stat(recipe.image->path.c_str(), &status) != 0 || !S_ISREG(status.st_mode))) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "service/templates/debootstrap.h"
 #include "service/templates/image_workspace.h"
 #include "service/templates/package_step.h"
 #include "service/templates/preload_step.h"
@@ -50,7 +51,8 @@ Result<RootContent> make_root(const Recipe& recipe,
     return root_from_image(*recipe.image, store, monitor);
   }
   if (recipe.debootstrap) {
-    return root_from_debootstrap(*recipe.debootstrap, store, monitor);
+    monitor.progress("debootstrap " + recipe.debootstrap->suite);
+    return root_from_debootstrap(*recipe.debootstrap, network, store, monitor);
   }
   monitor.progress("pull " + printable(recipe.registry));
   RegistryImage image = GB_TRY(parse_registry_image(recipe.registry));

@@ -18,6 +18,7 @@
 #include "service/templates/image_reader.h"
 #include "service/templates/root_source.h"
 #include "service/templates/workspace_step.h"
+#include "volume/image_file.h"
 
 namespace glovebox {
 namespace {
@@ -41,6 +42,14 @@ FileClient::Source from_file(int fd) {
     at += got;
     return static_cast<std::size_t>(got);
   };
+}
+
+Result<UniqueFd> make_directory(int parent, const std::string& name) {
+  const bool made = ::mkdirat(parent, name.c_str(), 0755) == 0;
+  UniqueFd directory(
+      made ? ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1);
+  return directory ? Result<UniqueFd>(std::move(directory))
+                   : Error::from_errno("create a template's root");
 }
 
 Result<void> copy_top_links(const std::string& from, int to) {
@@ -87,23 +96,30 @@ std::string_view not_kept(std::string_view path, std::string_view home) {
 }
 
 Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
-                                        bool as_root,
+                                        BuildGuest guest,
                                         const BuildNetwork& network,
                                         const ContentStore& store,
                                         const std::string& scratch,
                                         BuildMonitor& monitor) {
   const Limits limits = build_limits(parts);
   SandboxSpec spec = sandbox_of(parts, store, limits);
-  spec.as_root = as_root;
-  if (as_root) {
+  spec.as_root = guest != BuildGuest::kUser;
+  spec.needs_users = guest == BuildGuest::kRootOnDisk;
+  if (spec.as_root) {
     // Its guest is root. The template's name for another one would hide a user of the image.
     spec.user = SandboxSpec().user;
   }
   spec.mounts.push_back(GB_TRY(file_server_mount()));
+  Disk disk;
+  if (guest == BuildGuest::kRootOnDisk && images_usable()) {
+    disk = GB_TRY(make_disk(limits, scratch));
+    spec.root_disk = {.mount_fd = disk.mount.get()};
+  }
   BuildEgress::prepare(spec, network);
   std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, {}));
   BuildEgress egress = GB_TRY(BuildEgress::start(*sandbox, network, monitor));
-  BuildSandbox opened(std::move(sandbox), std::move(egress), limits, parts.home, scratch, monitor);
+  BuildSandbox opened(std::move(disk), std::move(sandbox), std::move(egress), limits, parts.home,
+                      scratch, monitor);
   if (!parts.files.empty()) {
     const std::string path = store.path_of(parts.files) + "/home.tar";
     const UniqueFd archive(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -113,6 +129,18 @@ Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
     GB_TRY(opened.unpack(parts.home, archive.get()));
   }
   return opened;
+}
+
+Result<BuildSandbox::Disk> BuildSandbox::make_disk(const Limits& limits,
+                                                   const std::string& scratch) {
+  const std::string path = scratch + "/disk";
+  GB_TRY(make_image(path, {.size = limits.disk, .inodes = limits.inodes}, scratch + "/stock"));
+  Disk disk{.image = GB_TRY(MountedImage::open(path)), .mount = {}};
+  if (::unlink(path.c_str()) != 0) {
+    return Error::from_errno("make a disk for a build");
+  }
+  disk.mount = GB_TRY(disk.image->mount(MountedImage::Access::kWriteWithSetUserId));
+  return disk;
 }
 
 Result<FileClient> BuildSandbox::files() { return FileClient(GB_TRY(open_file_server(*sandbox_))); }
@@ -175,30 +203,36 @@ Result<void> BuildSandbox::save_directory(FileClient& client,
                                           const std::string& name,
                                           int root,
                                           UnpackBounds& left) {
-  const SpooledFile packed = GB_TRY(spool_directory(client, "/" + name));
-  if (::mkdirat(root, name.c_str(), 0755) != 0) {
-    return Error::from_errno("create a template's root");
-  }
-  const UniqueFd directory(
-      ::openat(root, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory || ::lseek(packed.fd.get(), 0, SEEK_SET) != 0) {
+  const UniqueFd directory = GB_TRY(make_directory(root, name));
+  return save_into(client, "/" + name, directory.get(), left);
+}
+
+Result<void> BuildSandbox::save_into(FileClient& client,
+                                     const std::string& path,
+                                     int directory,
+                                     UnpackBounds& left) {
+  const SpooledFile packed = GB_TRY(spool_directory(client, path));
+  if (::lseek(packed.fd.get(), 0, SEEK_SET) != 0) {
     return Error::from_errno("create a template's root");
   }
   // What comes out of a tar is not larger than it, where it has no holes; these are bounded.
   GB_TRY(monitor_->spend(packed.size));
   (void)GB_TRY(
-      unpack_layer(packed.fd.get(), directory.get(), left, [this] { return monitor_->wanted(); }));
+      unpack_layer(packed.fd.get(), directory, left, [this] { return monitor_->wanted(); }));
   return {};
 }
 
+Result<void> BuildSandbox::save_root_in(const std::string& path, const std::string& root) {
+  const UniqueFd top = GB_TRY(make_directory(AT_FDCWD, root));
+  UnpackBounds left;
+  FileClient client = GB_TRY(files());
+  GB_TRY(save_into(client, path, top.get(), left));
+  GB_TRY(check_root_top(root));
+  return prepare_foreign_root(top.get());
+}
+
 Result<void> BuildSandbox::save_root(const std::string& base, const std::string& root) {
-  if (::mkdir(root.c_str(), 0755) != 0) {
-    return Error::from_errno("create a template's root");
-  }
-  const UniqueFd top(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!top) {
-    return Error::from_errno("create a template's root");
-  }
+  const UniqueFd top = GB_TRY(make_directory(AT_FDCWD, root));
   GB_TRY(copy_top_links(base, top.get()));
   UnpackBounds left;
   FileClient client = GB_TRY(files());

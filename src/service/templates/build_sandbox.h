@@ -14,8 +14,17 @@
 #include "sandbox/sandbox.h"
 #include "service/templates/build.h"
 #include "service/templates/build_network.h"
+#include "volume/mounted_image.h"
 
 namespace glovebox {
+
+// Who the commands of a build are.
+enum class BuildGuest {
+  kUser,
+  kRoot,  // A root of the template's own can be written to, in memory.
+  // Likewise, with a range of users, and on a disk of its own where this machine can make one.
+  kRootOnDisk,
+};
 
 // Bytes that came out of a sandbox: a file without a name, counted as part of the build.
 struct SpooledFile {
@@ -26,11 +35,10 @@ struct SpooledFile {
 // One thread at a time.
 class BuildSandbox {
  public:
-  // With the workspace of `parts`. `as_root`: the guest is root, and a root of the template's own
-  // can be written to. `network` is what its commands reach. `scratch` is a directory for spooled
-  // files. All must outlive it.
+  // With the workspace of `parts`. `network` is what its commands reach. `scratch` is a directory
+  // for spooled files and its disk. All must outlive it.
   static Result<BuildSandbox> open(const TemplateParts& parts,
-                                   bool as_root,
+                                   BuildGuest guest,
                                    const BuildNetwork& network,
                                    const ContentStore& store,
                                    const std::string& scratch,
@@ -57,16 +65,27 @@ class BuildSandbox {
   // links at its top that `base`, the root it began with, has; and the workspace into a file.
   // Requires: nothing runs in it.
   Result<void> save_root(const std::string& base, const std::string& root);
+  // Likewise a root that commands have made in a directory of the sandbox.
+  Result<void> save_root_in(const std::string& path, const std::string& root);
   Result<void> save_workspace(const std::string& archive);
 
  private:
-  BuildSandbox(std::unique_ptr<Sandbox> sandbox,
+  // No name leads to it, so nothing of it is left.
+  struct Disk {
+    std::shared_ptr<MountedImage> image;
+    UniqueFd mount;
+  };
+  static Result<Disk> make_disk(const Limits& limits, const std::string& scratch);
+
+  BuildSandbox(Disk disk,
+               std::unique_ptr<Sandbox> sandbox,
                BuildEgress egress,
                Limits limits,
                std::string home,
                const std::string& scratch,
                BuildMonitor& monitor)
-      : sandbox_(std::move(sandbox)),
+      : disk_(std::move(disk)),
+        sandbox_(std::move(sandbox)),
         egress_(std::move(egress)),
         limits_(limits),
         home_(std::move(home)),
@@ -79,7 +98,12 @@ class BuildSandbox {
                               const std::string& name,
                               int root,
                               UnpackBounds& left);
+  Result<void> save_into(FileClient& client,
+                         const std::string& path,
+                         int directory,
+                         UnpackBounds& left);
 
+  Disk disk_;
   std::unique_ptr<Sandbox> sandbox_;
   BuildEgress egress_;
   Limits limits_;

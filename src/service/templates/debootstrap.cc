@@ -1,36 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/templates/debootstrap.h"
 
-#include <fcntl.h>
-#include <fts.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
-#include <memory>
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "base/sys/start_process.h"
-#include "base/sys/tree.h"
+#include "base/digest/digest.h"
 #include "base/text.h"
-#include "base/unique_fd.h"
+#include "service/templates/build_sandbox.h"
+#include "spec/json/network_rules_json.h"
+#include "volume/image_file.h"
 
 namespace glovebox {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto kMostTime = 30min;
-constexpr std::size_t kMaxComplaint = 2'000;
+// Changes whenever a root of the same source would come out differently.
+constexpr std::uint64_t kFormat = 3;
 
+// Runs its arguments. What their programs said is in a log of debootstrap's, the one at $LOG.
+constexpr const char* kFetch = R"("$@" || { tail -c 2000 "$LOG" >&2; exit 1; })";
+// A root in which nothing is installed yet gets its accounts from base-passwd, not from us. The
+// directory of debootstrap is a mount, which the sandbox cannot remove. Downloads are of no use.
+constexpr const char* kConfigure =
+    R"(rm -f /etc/passwd /etc/group /etc/shadow /etc/gshadow
+/debootstrap/debootstrap --second-stage --keep-debootstrap-dir || { tail -c 2000 "$LOG" >&2; exit 1; }
+rm -rf /debootstrap/* /var/cache/apt/archives/*.deb /var/lib/apt/lists/*)";
+
+// Its own place in any sandbox.
 std::optional<std::string> find_program() {
   for (const char* const path : {"/usr/sbin/debootstrap", "/usr/bin/debootstrap"}) {
     if (::access(path, X_OK) == 0) {
@@ -40,141 +43,107 @@ std::optional<std::string> find_program() {
   return std::nullopt;
 }
 
-std::vector<std::string> command_line(const std::string& program,
-                                      const Debootstrap& wanted,
-                                      const std::string& root) {
-  std::vector<std::string> words = {"/usr/bin/unshare", "--mount",      "--pid",
-                                    "--fork",           "--kill-child", program,
-                                    "--variant=minbase"};
-  std::string packages;
-  for (const std::string& package : wanted.packages) {
-    packages += (packages.empty() ? "" : ",") + package;
-  }
-  if (!packages.empty()) {
-    words.push_back("--include=" + packages);
-  }
-  words.insert(words.end(), {wanted.suite, root, wanted.mirror});
-  return words;
+// HOST:PORT, as a rule has it.
+std::string place_of(std::string_view mirror) {
+  const bool encrypted = mirror.starts_with("https://");
+  mirror.remove_prefix(mirror.find("//") + 2);
+  std::string host(mirror.substr(0, mirror.find('/')));
+  const bool has_port = host.find(':') != std::string::npos;
+  return has_port ? host : host + (encrypted ? ":443" : ":80");
 }
 
-class Child {
+// Of a recipe's own limits none: those are for the sandboxes of the template.
+LimitWishes limits() {
+  const bool on_disk = images_usable().has_value();
+  return {.wall = 30min,
+          .memory = on_disk ? 1_GiB : 4_GiB,
+          .disk = on_disk ? 8_GiB : 3_GiB,
+          .inodes = 500'000};
+}
+
+Environment environment(const std::string& log) {
+  return {{"LOG", log},
+          {"DEBIAN_FRONTEND", "noninteractive"},
+          {"LC_ALL", "C"},
+          // So that it neither makes devices nor tries whether it could: a sandbox has its own.
+          {"container", "lxc"}};
+}
+
+Error failed(const RunOutcome& outcome, std::string hint) {
+  std::string_view said = outcome.out.bytes;
+  said = said.substr(0, said.find_last_not_of(" \t\r\n") + 1);
+  said = said.substr(said.find_last_of('\n') + 1).substr(0, 1'000);
+  const bool exited = outcome.status == Status::kError;
+  return {ErrorCode::kInvalid,
+          "debootstrap failed: " + (exited ? printable(to_utf8(std::string(said)))
+                                           : std::string(to_string(outcome.status))),
+          exited ? std::move(hint) : "it has half an hour, and 1 GiB of memory"};
+}
+
+class Bootstrap {
  public:
-  static Result<std::unique_ptr<Child>> start(const std::vector<std::string>& words) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-      return Error::from_errno("pipe");
-    }
-    std::unique_ptr<Child> child(new Child);
-    child->output_ = UniqueFd(ends[0]);
-    const UniqueFd theirs(ends[1]);
-    const UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    child->pid_ = GB_TRY(sys::start_process(
-        {.program = words.front(),
-         .words = words,
-         // Nothing of the daemon's own environment, which may hold what is nobody's business.
-         .environment = {{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                          "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", "HOME=/nonexistent"}},
-         .descriptors = {null.get(), theirs.get(), theirs.get()},
-         .group = sys::NewProcess::Group::kItsOwn}));
-    return child;
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    if (pid_ > 0) {
-      (void)::kill(pid_, SIGKILL);
-      (void)wait();
-    }
+  Bootstrap(const Debootstrap& wanted, const ContentStore& store, BuildMonitor& monitor)
+      : wanted_(wanted), store_(store), monitor_(monitor) {
+    parts_.limits = limits();
   }
 
-  [[nodiscard]] int output() const { return output_.get(); }
-  int wait() { return sys::wait_for_end(std::exchange(pid_, -1)); }
+  // The packages, those unpacked that the others need to be installed. Whatever comes from the
+  // network is read here, and nothing of it is run.
+  Result<void> fetch(const std::string& program,
+                     const BuildNetwork& network,
+                     const std::string& root) {
+    const ContentDraft scratch = GB_TRY(store_.begin());
+    const std::string inside = parts_.home + "/root";
+    BuildSandbox sandbox = GB_TRY(BuildSandbox::open(parts_, BuildGuest::kRootOnDisk, network,
+                                                     store_, scratch.path(), monitor_));
+    std::vector<std::string> words = {"/bin/sh",          "-c", kFetch, "sh", program, "--foreign",
+                                      "--variant=minbase"};
+    std::string packages;
+    for (const std::string& package : wanted_.packages) {
+      packages += (packages.empty() ? "" : ",") + package;
+    }
+    if (!packages.empty()) {
+      words.push_back("--include=" + packages);
+    }
+    words.insert(words.end(), {wanted_.suite, inside, wanted_.mirror});
+    const RunOutcome outcome =
+        GB_TRY(sandbox.run({.argv = std::move(words),
+                            .env = environment(inside + "/debootstrap/debootstrap.log"),
+                            .cwd = {}}));
+    if (outcome.status != Status::kOk) {
+      std::string hint = sandbox.end_network();
+      return failed(outcome, hint.empty() ? debootstrap_hint(outcome.out.bytes) : std::move(hint));
+    }
+    return sandbox.save_root_in(inside, root);
+  }
+
+  // Installs them, in a sandbox of what was fetched: what their scripts take for the machine is
+  // that sandbox. It has no network.
+  Result<void> configure(const Content& fetched, const std::string& root) {
+    const ContentDraft scratch = GB_TRY(store_.begin());
+    TemplateParts parts = parts_;
+    parts.root = fetched.key();
+    BuildSandbox sandbox = GB_TRY(
+        BuildSandbox::open(parts, BuildGuest::kRootOnDisk, {}, store_, scratch.path(), monitor_));
+    const RunOutcome outcome =
+        GB_TRY(sandbox.run({.argv = {"/bin/sh", "-c", kConfigure},
+                            .env = environment("/debootstrap/debootstrap.log"),
+                            .cwd = {}}));
+    if (outcome.status != Status::kOk) {
+      return failed(outcome, debootstrap_hint(outcome.out.bytes));
+    }
+    GB_TRY(sandbox.save_root(fetched.path() + "/root", root));
+    return ::rmdir((root + "/debootstrap").c_str()) == 0
+               ? Result<void>()
+               : Error::from_errno("create a template's root");
+  }
 
  private:
-  Child() = default;
-  pid_t pid_ = -1;
-  UniqueFd output_;
+  const Debootstrap& wanted_;
+  const ContentStore& store_;
+  BuildMonitor& monitor_;
+  TemplateParts parts_;
 };
-
-// The end of what the programs that debootstrap ran said, dpkg among them; empty where they have
-// not been run. Packages have written in that root.
-std::string last_of_log(const std::string& root) {
-  const UniqueFd log(::open((root + "/debootstrap/debootstrap.log").c_str(),
-                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat status {};
-  if (!log || ::fstat(log.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return {};
-  }
-  std::array<char, kMaxComplaint> end{};
-  const off_t begin = std::max<off_t>(0, status.st_size - std::ssize(end));
-  const ssize_t got = ::pread(log.get(), end.data(), end.size(), begin);
-  return {end.data(), got > 0 ? static_cast<std::size_t>(got) : 0};
-}
-
-Result<void> follow(Child& child, const std::string& root, BuildMonitor& monitor) {
-  const auto deadline = Clock::now() + kMostTime;
-  std::string last;
-  std::array<char, 4096> buffer{};
-  for (;;) {
-    if (!monitor.wanted()) {
-      return Error(ErrorCode::kUnavailable, "canceled");
-    }
-    if (Clock::now() > deadline) {
-      return Error(ErrorCode::kExhausted, "debootstrap took more than half an hour");
-    }
-    std::array<pollfd, 2> polled = {
-        {{child.output(), POLLIN, 0}, {monitor.cancel_fd(), POLLIN, 0}}};
-    (void)::poll(polled.data(), polled.size(), 1'000);
-    if (polled[0].revents == 0) {
-      continue;
-    }
-    const ssize_t got = ::read(child.output(), buffer.data(), buffer.size());
-    if (got > 0) {
-      const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
-      monitor.log(text);
-      last += text;
-      if (last.size() > 2 * kMaxComplaint) {
-        last.erase(0, last.size() - kMaxComplaint);
-      }
-    } else if (got == 0 || errno != EINTR) {
-      break;
-    }
-  }
-  const int status = child.wait();
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    monitor.log(last_of_log(root));
-    return Error(ErrorCode::kUnavailable, "debootstrap failed: " + printable(last),
-                 debootstrap_hint(last));
-  }
-  return {};
-}
-
-// As what is unpacked from an image: ours, readable for all, without set-uid bits and devices.
-Result<void> normalise(const std::string& root) {
-  std::string path = root;
-  char* const roots[] = {path.data(), nullptr};
-  const std::unique_ptr<FTS, int (*)(FTS*)> tree(
-      ::fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, nullptr), ::fts_close);
-  if (!tree) {
-    return Error::from_errno("read a template's root");
-  }
-  while (const FTSENT* const entry = ::fts_read(tree.get())) {
-    const mode_t mode = entry->fts_statp->st_mode;
-    int failed = 0;
-    if (entry->fts_info == FTS_D) {
-      failed = ::chmod(entry->fts_path, 0755);
-    } else if (entry->fts_info == FTS_F) {
-      failed = ::lchown(entry->fts_path, 0, 0) |
-               ::chmod(entry->fts_path, (mode & 0111U) != 0 ? 0755 : 0644);
-    } else if (entry->fts_info == FTS_DEFAULT) {
-      failed = ::unlink(entry->fts_path);
-    }
-    if (failed != 0) {
-      return Error::from_errno("prepare '" + printable(entry->fts_path) + "'");
-    }
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -194,34 +163,55 @@ std::string debootstrap_hint(std::string_view output) {
   }
   if (step.starts_with("Extracting ") || step.starts_with("Installing ") ||
       step.starts_with("Unpacking ")) {
-    return "check the free space of the data directory; the build's log ends with what the "
-           "programs of debootstrap said";
+    return "a root has at most 8 GiB and 500,000 files; the build's log ends with what the "
+           "programs "
+           "of debootstrap said";
   }
   if (step.starts_with("Configuring ")) {
     return "leave out the package that could not be configured; the build's log ends with what it "
            "said";
   }
-  return "check that the mirror has the suite and the packages, and that this host can reach it";
+  return "check that the mirror has the suite and the packages, and that the daemon's host can "
+         "reach "
+         "it";
 }
 
-Result<void> run_debootstrap(const Debootstrap& wanted,
-                             const std::string& root,
-                             BuildMonitor& monitor) {
+Result<RootContent> root_from_debootstrap(const Debootstrap& wanted,
+                                          const BuildNetwork& network,
+                                          const ContentStore& store,
+                                          BuildMonitor& monitor) {
+  if (!lets_out(network.rules)) {
+    return Error(ErrorCode::kInvalid,
+                 "a build has no network to reach the mirror '" + wanted.mirror + "'",
+                 "allow it with --allow-net, or 'network' over HTTP: " + place_of(wanted.mirror));
+  }
+  ContentHash hash;
+  hash.add("debootstrap").add(kFormat).add(wanted.suite).add(wanted.mirror);
+  for (const std::string& package : wanted.packages) {
+    hash.add(package);
+  }
+  // Who could not reach a mirror does not get what others had from it.
+  hash.add("network").add(to_json(network.rules)).add(network.public_only ? 1U : 0U);
+  const std::string key = hash.hex();
+  if (auto there = store.find(key)) {
+    return RootContent{.content = *std::move(there), .cached = true};
+  }
   const auto program = find_program();
   if (!program) {
-    return Error(ErrorCode::kUnsupported, "debootstrap is not installed",
-                 "apt-get install debootstrap");
+    return Error(ErrorCode::kUnsupported, "debootstrap is not installed on the daemon's host",
+                 "run 'apt install debootstrap' there");
   }
-  if (::geteuid() != 0) {
-    return Error(ErrorCode::kUnsupported, "debootstrap requires a daemon that runs as root",
-                 "build the root elsewhere and import it as a tar archive: format rootfs");
+  Bootstrap bootstrap(wanted, store, monitor);
+  const std::string fetched_key = ContentHash().add(key).add("fetched").hex();
+  auto fetched = store.find(fetched_key);
+  if (!fetched) {
+    ContentDraft draft = GB_TRY(store.begin());
+    GB_TRY(bootstrap.fetch(*program, network, draft.path() + "/root"));
+    fetched = GB_TRY(store.commit(std::move(draft), fetched_key));
   }
-  const auto child = GB_TRY(Child::start(command_line(*program, wanted, root)));
-  GB_TRY(follow(*child, root, monitor));
-  // Downloads, which no sandbox needs.
-  GB_TRY(sys::remove_tree(root + "/var/cache/apt"));
-  GB_TRY(sys::remove_tree(root + "/var/lib/apt/lists"));
-  return normalise(root);
+  ContentDraft draft = GB_TRY(store.begin());
+  GB_TRY(bootstrap.configure(*fetched, draft.path() + "/root"));
+  return RootContent{.content = GB_TRY(store.commit(std::move(draft), key)), .cached = false};
 }
 
 }  // namespace glovebox

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running debootstrap(8), a program of the host's, as the daemon itself.
+// Roots for templates from debootstrap(8), a program of the host's that runs in sandboxes.
 #pragma once
 
 #include <string>
@@ -7,16 +7,21 @@
 
 #include "base/result.h"
 #include "service/templates/build_monitor.h"
+#include "service/templates/build_network.h"
+#include "service/templates/content_store.h"
 #include "service/templates/recipe.h"
+#include "service/templates/root_source.h"
 
 namespace glovebox {
 
-// Fills the empty directory `root`, which then has no devices, no set-uid bits, and nothing that a
-// guest could not read. Needs the network and root's rights; runs in namespaces of its own, so that
-// what it mounts and starts ends with it. At most half an hour.
-Result<void> run_debootstrap(const Debootstrap& wanted,
-                             const std::string& root,
-                             BuildMonitor& monitor);
+// What comes from the mirror is fetched in one sandbox, whose way out are the rules of `network`,
+// and installed in another, whose root it is. Each has half an hour and 8 GiB of disk. Requires
+// that users can be told apart inside (SandboxSpec::needs_users). kUnsupported where debootstrap is
+// not installed.
+Result<RootContent> root_from_debootstrap(const Debootstrap& wanted,
+                                          const BuildNetwork& network,
+                                          const ContentStore& store,
+                                          BuildMonitor& monitor);
 
 // What to do about a failure of debootstrap, by the last step that its output announces: a
 // download, unpacking a package, or configuring one.

@@ -110,7 +110,8 @@ class Builder {
     if (!archive) {
       return Error::from_errno("open the build context");
     }
-    context_ = GB_TRY(BuildSandbox::open({}, false, {}, store_, scratch_.path(), monitor_));
+    context_ =
+        GB_TRY(BuildSandbox::open({}, BuildGuest::kUser, {}, store_, scratch_.path(), monitor_));
     GB_TRY(context_->unpack(TemplateParts().home, archive.get()));
     // An archive says nothing reliable of its directories' times, which must not count.
     const RunOutcome outcome = GB_TRY(
@@ -144,7 +145,8 @@ class Builder {
 
   // Likewise for files that came one by one.
   Result<std::string> open_files() {
-    context_ = GB_TRY(BuildSandbox::open({}, false, {}, store_, scratch_.path(), monitor_));
+    context_ =
+        GB_TRY(BuildSandbox::open({}, BuildGuest::kUser, {}, store_, scratch_.path(), monitor_));
     for (const DockerfileBuild::File& file : recipe_.dockerfile->files) {
       const UniqueFd content(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
       if (!content) {
@@ -361,8 +363,9 @@ class Builder {
         continue;
       }
       if (!sandbox) {
-        sandbox = GB_TRY(
-            BuildSandbox::open(parts, plan.own_root, network_, store_, scratch_.path(), monitor_));
+        sandbox =
+            GB_TRY(BuildSandbox::open(parts, plan.own_root ? BuildGuest::kRoot : BuildGuest::kUser,
+                                      network_, store_, scratch_.path(), monitor_));
       }
       built_.cached = false;
       changed = true;
@@ -414,8 +417,8 @@ class Builder {
     std::vector<CopiedItem> items;
     if (!step.from.empty()) {
       const BuiltStage source = GB_TRY(find_source(step.from));
-      BuildSandbox opened =
-          GB_TRY(BuildSandbox::open(source.parts, false, {}, store_, scratch_.path(), monitor_));
+      BuildSandbox opened = GB_TRY(BuildSandbox::open(source.parts, BuildGuest::kUser, {}, store_,
+                                                      scratch_.path(), monitor_));
       items = GB_TRY(collect(opened, request_of(step)));
     } else if (!step.sources.empty()) {
       items = GB_TRY(collect(*context_, request_of(step)));

@@ -212,8 +212,6 @@ Result<void> validate(const Recipe& recipe) {
   return {};
 }
 
-bool takes_admin(const Recipe& recipe) {
-  return recipe.debootstrap || recipe.image || !recipe.package_sources.empty();
-}
+bool takes_admin(const Recipe& recipe) { return recipe.image || !recipe.package_sources.empty(); }
 
 }  // namespace glovebox

@@ -219,7 +219,8 @@ Result<RootContent> root_from_registry(const RegistryImage& image,
   GB_TRY(check_reachable(image, network));
   const std::string layout = scratch + "/registry-image";
   {
-    BuildSandbox sandbox = GB_TRY(BuildSandbox::open({}, false, network, store, scratch, monitor));
+    BuildSandbox sandbox =
+        GB_TRY(BuildSandbox::open({}, BuildGuest::kUser, network, store, scratch, monitor));
     std::string login = "--src-no-creds";
     if (image.login && image.login->registry == image.registry) {
       const std::string path = TemplateParts().home + "/login";

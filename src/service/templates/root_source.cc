@@ -20,7 +20,6 @@
 #include "base/sys/tree.h"
 #include "base/text.h"
 #include "sandbox/foreign_root.h"
-#include "service/templates/debootstrap.h"
 #include "service/templates/image_reader.h"
 
 namespace glovebox {
@@ -241,26 +240,6 @@ Result<RootContent> root_from_image(const ImageFile& image,
   }
   ContentDraft draft = GB_TRY(begin_root(store));
   GB_TRY(unpack_image(fd.get(), image, draft.path(), monitor));
-  return found(GB_TRY(store.commit(std::move(draft), key)), false);
-}
-
-Result<RootContent> root_from_debootstrap(const Debootstrap& wanted,
-                                          const ContentStore& store,
-                                          BuildMonitor& monitor) {
-  monitor.progress("debootstrap " + wanted.suite);
-  ContentHash hash;
-  hash.add("debootstrap").add(kFormat).add(wanted.suite).add(wanted.mirror);
-  for (const std::string& package : wanted.packages) {
-    hash.add(package);
-  }
-  const std::string key = hash.hex();
-  if (auto there = store.find(key)) {
-    return found(*std::move(there), true);
-  }
-  ContentDraft draft = GB_TRY(begin_root(store));
-  GB_TRY(run_debootstrap(wanted, draft.path() + "/root", monitor));
-  const UniqueFd root(::open((draft.path() + "/root").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  GB_TRY(prepare_foreign_root(root.get()));
   return found(GB_TRY(store.commit(std::move(draft), key)), false);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Roots for templates: from images, and from debootstrap.
+// Roots for templates, from images.
 #pragma once
 
 #include <string>
@@ -26,10 +26,5 @@ Result<void> check_root_top(const std::string& root);
 Result<RootContent> root_from_image(const ImageFile& image,
                                     const ContentStore& store,
                                     BuildMonitor& monitor);
-
-// kUnsupported where debootstrap is not installed, or we are not root.
-Result<RootContent> root_from_debootstrap(const Debootstrap& wanted,
-                                          const ContentStore& store,
-                                          BuildMonitor& monitor);
 
 }  // namespace glovebox

@@ -452,7 +452,7 @@ export interface Operations {
     body?: undefined;
     response: { schema: "glovebox.templates/1"; templates: models.Template[] };
   };
-  /** Builds a template from a recipe; identical builds are reused. Host paths, debootstrap and package_sources require scope admin. Scope run. */
+  /** Builds a template from a recipe; identical builds are reused. Host paths and package_sources require scope admin. Scope run. */
   buildTemplate: { path: {}; query: {}; body: models.TemplateRecipe; response: unknown };
   /** Returns a template. Scope read. */
   getTemplate: { path: { name: string }; query: {}; body?: undefined; response: models.Template };
