@@ -56,11 +56,11 @@ class Loop {
         },
         {});
     CompiledModules modules;
-    ReadyRuns ready;
+    ReadySandboxes ready;
     OneShot compiles = fresh;
-    compiles.ahead = {.runs = &ready, .modules = &none, .tenant = "bench"};
+    compiles.ahead = {.sandboxes = &ready, .modules = &none, .tenant = "bench"};
     OneShot loads = fresh;
-    loads.ahead = {.runs = &ready, .modules = &modules, .tenant = "bench"};
+    loads.ahead = {.sandboxes = &ready, .modules = &modules, .tenant = "bench"};
     for (int i = 0; i < 3; ++i) {
       GB_TRY(once("first", ready, loads));
       modules.await_idle();
@@ -83,7 +83,7 @@ class Loop {
   }
 
  private:
-  Result<void> once(const std::string& name, ReadyRuns& ready, const OneShot& request) {
+  Result<void> once(const std::string& name, ReadySandboxes& ready, const OneShot& request) {
     for (int i = 0; request.ahead && i < 2000 && ready.ready() == 0 && name != "first"; ++i) {
       std::this_thread::sleep_for(5ms);
     }

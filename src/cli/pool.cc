@@ -33,14 +33,13 @@ struct PoolOptions {
 Result<int> keep(const PoolOptions& options) {
   const Interrupts stop;
   (void)sweep_leftovers();
-  const auto pool = GB_TRY(SandboxPool::open(options.size));
-  bool told = false;
-  const auto full = [&told, &options] {
+  const auto full = [told = false, size = options.size]() mutable {
     if (!std::exchange(told, true)) {
-      std::cout << "ready: " << options.size << " sandboxes for 'glovebox run'\n" << std::flush;
+      std::cout << "ready: " << size << " sandboxes for 'glovebox run'\n" << std::flush;
     }
   };
-  GB_TRY(pool->serve(stop.fd(), full));
+  const auto pool = GB_TRY(SandboxPool::open(options.size, full));
+  pool->serve(stop.fd());
   return 0;
 }
 

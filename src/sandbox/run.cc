@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/wire.h"
 #include "sandbox/cgroup_host.h"
 #include "sandbox/guest_ids.h"
 #include "sandbox/out_of_memory.h"
@@ -90,6 +91,12 @@ std::uint32_t open_files_here(const Limits& limits) {
 }
 
 std::uint64_t most_data(const Limits& limits) { return 2 * limits.memory.count; }
+
+Result<void> done_or_error(std::string_view report) {
+  const warden::DoneReport done = GB_TRY(warden::DoneReport::decode(report));
+  return done.error.empty() ? Result<void>()
+                            : Error(ErrorCode::kInvalid, done.error).with_os_error(done.os_error);
+}
 
 Run::Run(Sandbox& sandbox, const RunOptions& options, std::unique_ptr<WardenLink::Channel> waiting)
     : sandbox_(sandbox),
@@ -217,11 +224,37 @@ Result<std::unique_ptr<WardenLink::Channel>> Run::start_waiting(Sandbox& sandbox
   }
 }
 
-Result<RunOutcome> Run::go_on(const Command& command, std::string_view compiled) {
+Result<RunOutcome> Run::go_on(const Command& command,
+                              const warden::WriteRequest& program,
+                              std::string_view compiled) {
   const warden::StartRequest start = make_request(sandbox_, command, options_);
   GB_TRY(check_size(start.encode()));
   file_size_limited_ = start.file_size > 0;
-  return tell(GB_TRY(sandbox_.enclosure_.runner->beginning_of(command, start.env, compiled)));
+  std::string beginning =
+      GB_TRY(sandbox_.enclosure_.runner->beginning_of(command, start.env, compiled));
+  if (program.path.empty()) {
+    return tell(std::move(beginning));
+  }
+  // The warden does one thing after the other, and answers in that order. Where it is killed, there
+  // are no answers.
+  WardenLink::Channel written(sandbox_.link_);
+  written.send(warden::Request::kWrite, program.encode());
+  written.send(warden::Request::kMark, {});
+  WardenLink::Channel changed(sandbox_.link_);
+  WireWriter process;
+  process.u32(channel_->number());
+  changed.send(warden::Request::kChanges, process.take());
+  RunOutcome outcome = GB_TRY(tell(std::move(beginning)));
+  if (const auto answer = written.poll(); answer && *answer) {
+    if (auto done = done_or_error((*answer)->payload); !done) {
+      return std::move(done).error().within("copy in " + program.path);
+    }
+  }
+  if (const auto answer = changed.poll(); answer && *answer) {
+    auto report = GB_TRY(warden::FilesReport::decode((*answer)->payload));
+    changes_ = Sandbox::Changes{.files = std::move(report.files), .truncated = report.truncated};
+  }
+  return outcome;
 }
 
 Result<RunOutcome> Run::compile(const std::string& program) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@ std::uint32_t open_files_here(const Limits& limits);
 // RLIMIT_DATA of each process where no cgroup limits memory: what it may take before it is
 // measured. Twice the limit, because programs reserve more than they use.
 std::uint64_t most_data(const Limits& limits);
+
+// What the warden has answered by kDone, in `report`.
+Result<void> done_or_error(std::string_view report);
 
 class Run {
  public:
@@ -45,8 +49,12 @@ class Run {
       std::chrono::milliseconds wait,
       WardenLink::Clock::time_point until);
   // What a runner that waits goes on with: Runner::beginning_of(), Runner::compiling(). Requires:
-  // there is one.
-  Result<RunOutcome> go_on(const Command& command, std::string_view compiled);
+  // there is one. `program` as in ReadySandbox::run().
+  Result<RunOutcome> go_on(const Command& command,
+                           const warden::WriteRequest& program,
+                           std::string_view compiled);
+  // As ReadySandbox::take_changes().
+  [[nodiscard]] std::optional<Sandbox::Changes> take_changes() { return std::move(changes_); }
   Result<RunOutcome> compile(const std::string& program);
 
   // The request that starts `command` there, with the limits that are each process's own.
@@ -111,6 +119,7 @@ class Run {
   bool finished_ = false;
   std::chrono::microseconds first_event_{0};
   warden::EndedReport ended_;
+  std::optional<Sandbox::Changes> changes_;
 };
 
 }  // namespace glovebox

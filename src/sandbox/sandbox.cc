@@ -274,11 +274,7 @@ auto Sandbox::ask(warden::Request request,
 Result<void> Sandbox::ask_done(warden::Request request,
                                std::string_view payload,
                                std::chrono::seconds patience) {
-  const auto report =
-      GB_TRY(ask(request, payload, warden::Reply::kDone, patience, &warden::DoneReport::decode));
-  return report.error.empty()
-             ? Result<void>()
-             : Error(ErrorCode::kInvalid, report.error).with_os_error(report.os_error);
+  return ask(request, payload, warden::Reply::kDone, patience, &done_or_error);
 }
 
 Result<RunOutcome> Sandbox::run(const Command& command, const RunOptions& options) {

@@ -261,12 +261,9 @@ void Warden::handle(const Frame& frame) {
       send(Reply::kEnded, frame.channel, report.encode());
       break;
     }
-    case Request::kChanges: {
-      FilesReport report = workspace_.changes();
-      root_.add_to(report);
-      send(Reply::kFiles, frame.channel, report.encode());
+    case Request::kChanges:
+      list_changes(frame.channel, frame.payload);
       break;
-    }
     case Request::kSnapshot:
     case Request::kRestore:
     case Request::kDropSnapshot:
@@ -627,6 +624,22 @@ void Warden::settle(std::uint32_t channel) {
   }
 }
 
+void Warden::list_changes(std::uint32_t channel, std::string_view payload) {
+  WireReader reader(payload);
+  const auto awaited = processes_.find(reader.u32());
+  if (reader.complete() && awaited != processes_.end() && !awaited->second.reported) {
+    awaited->second.changes_to = channel;
+  } else {
+    report_changes(channel);
+  }
+}
+
+void Warden::report_changes(std::uint32_t channel) {
+  FilesReport report = workspace_.changes();
+  root_.add_to(report);
+  send(Reply::kFiles, channel, report.encode());
+}
+
 void Warden::finish(std::uint32_t channel, Process& process) {
   if (process.settling) {
     pass_output(channel, process, 0);
@@ -651,6 +664,9 @@ void Warden::finish(std::uint32_t channel, Process& process) {
                        .max_rss = process.max_rss,
                        .deadline = process.hit_deadline};
     report_disk(report);
+    if (process.changes_to != 0) {
+      report_changes(process.changes_to);
+    }
     send(Reply::kEnded, channel, report.encode());
     process.reported = true;
   }

@@ -64,7 +64,8 @@ class Warden {
     bool exited = false;
     bool reported = false;
     bool hit_deadline = false;
-    bool settling = false;  // kSettled is to be sent.
+    bool settling = false;         // kSettled is to be sent.
+    std::uint32_t changes_to = 0;  // The channel that kFiles goes to before kEnded; 0: none.
     int wait_status = 0;
     std::uint64_t cpu_us = 0;
     std::uint64_t max_rss = 0;
@@ -83,6 +84,8 @@ class Warden {
   void set_deadline(Process& process, std::uint64_t milliseconds);
   void report_start_error(std::uint32_t channel, int error);
   void settle(std::uint32_t channel);
+  void list_changes(std::uint32_t channel, std::string_view payload);
+  void report_changes(std::uint32_t channel);
   void signal(std::uint32_t channel, std::string_view payload);
   void describe_machine(std::string_view payload) const;
   void done(std::uint32_t channel, const Result<void>& result);

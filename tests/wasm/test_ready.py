@@ -8,6 +8,7 @@ from wasm_case import ARGUMENTS, COPYING, ENDLESS, ENVIRONMENT, INSTALLED, TRAPS
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "service"))
 from daemon import Daemon, wait_until  # noqa: E402
+from traces import named  # noqa: E402
 
 # Exits with 0 where `made` is not there yet, and makes it.
 MAKING = module("""
@@ -106,6 +107,22 @@ class Ready(WasmCase):
         limits = {"time": "300ms"}
         verdict = self.run_ready(ENDLESS, limits=limits)
         self.assertEqual((verdict["status"], verdict["limits"]["time"]["hit"]), ("timeout", True))
+
+    def test_where_the_program_cannot_be_written_there_is_no_verdict(self):
+        for _ in range(3):
+            self.run_ready(ARGUMENTS)
+            wait_until(lambda: named(self.daemon.keeper(), "glovebox-wasm"), "a runner that waits")
+            answer = self.daemon.must(400, "POST", "/v1/run", {
+                "language": "wasm", "code": ARGUMENTS, "files": {"main.wasm/in-its-place": ""}})
+            self.assertIn("copy in main.wasm", answer["message"])
+
+    def test_end_at_an_emergency_stop(self):
+        self.run_ready(ARGUMENTS)
+        wait_until(lambda: named(self.daemon.keeper(), "glovebox-wasm"), "a runner that waits")
+        self.daemon.must(200, "POST", "/v1/emergency-stop", {})
+        self.addCleanup(self.daemon.must, 204, "DELETE", "/v1/emergency-stop")
+        # By themselves, they would end when nobody has asked for a minute.
+        wait_until(lambda: not named(self.daemon.keeper(), "glovebox-wasm"), "the end of all that waits", 30)
 
     def test_are_those_of_interpreters_as_well(self):
         for file, language, code, said in (

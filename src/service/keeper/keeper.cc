@@ -486,6 +486,7 @@ Result<Keeper::Held> Keeper::take_out(std::string_view id, EndReason reason) {
 }
 
 std::size_t Keeper::end_all(EndReason reason) {
+  ready_sandboxes_.empty();
   HeldById gone;
   {
     const std::scoped_lock lock(mutex_);

@@ -35,8 +35,8 @@
 #include "service/keeper/template_order.h"
 #include "service/keeper/work_queue.h"
 #include "service/packages/package_index.h"
+#include "service/run_pool/ready_sandboxes.h"
 #include "service/runs/compiled_modules.h"
-#include "service/runs/ready_runs.h"
 
 namespace glovebox::keeper {
 
@@ -122,7 +122,8 @@ class Keeper {
   Result<void> copy(std::string_view id, const std::string& to, Bytes room);
   // For this reason; its workspace on disk stays.
   Result<void> end(std::string_view id, EndReason reason);
-  // The same for all. Returns how many there were.
+  // The same for all, and what waits for a run ends as well. Returns how many there were, without
+  // those that waited.
   std::size_t end_all(EndReason reason);
 
   // Asks for the end of all of this; stop_fd() becomes readable.
@@ -134,7 +135,7 @@ class Keeper {
   [[nodiscard]] PoolShelf& pools() { return pools_; }
 
   // What is made ahead of runs.
-  [[nodiscard]] ReadyRuns& ready_runs() { return ready_runs_; }
+  [[nodiscard]] ReadySandboxes& ready_sandboxes() { return ready_sandboxes_; }
   [[nodiscard]] CompiledModules& compiled_modules() { return compiled_modules_; }
 
   [[nodiscard]] const Registry& registry() const { return registry_; }
@@ -219,7 +220,7 @@ class Keeper {
     }
   }};
 
-  ReadyRuns ready_runs_;
+  ReadySandboxes ready_sandboxes_;
   CompiledModules compiled_modules_;
 
   std::mutex mutex_;  // Held for a moment only, never while a guest or a disk is waited for.

@@ -82,7 +82,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   one_shot.nested = request.nested;
   one_shot.rules = request.rules;
   one_shot.env = request.env;
-  one_shot.ahead = {.runs = &context.keeper.ready_runs(),
+  one_shot.ahead = {.sandboxes = &context.keeper.ready_sandboxes(),
                     .modules = &context.keeper.compiled_modules(),
                     .tenant = order.tenant};
   if (order.network) {
@@ -124,7 +124,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   }
   out.finish(result.verdict.out);
   err.finish(result.verdict.err);
-  emit(verdict_event(result.verdict));
+  context.wire.queue(MessageType::kEvent, verdict_event(result.verdict));  // Goes with the answer.
   return nlohmann::json();
 }
 

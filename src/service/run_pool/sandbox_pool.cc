@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "sandbox/runtime_directory.h"
@@ -29,13 +28,9 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kMostBorrowers = 1024;
 
-// While claims come this quickly after each other, what was claimed is not replaced, so that the
-// work does not compete with the guests; not below half of what is wanted.
-constexpr auto kQuiet = 5ms;
 // What a sandbox shows of /etc is as old as itself. A kind that nobody asked for so long is made no
 // more.
 constexpr auto kMostAge = 10min;
-constexpr auto kPauseAfterFailure = 1s;
 constexpr int kPauseWhenCrowdedMs = 100;
 constexpr auto kLockPatience = 1s;
 
@@ -75,13 +70,35 @@ Result<UniqueFd> listen_in(int directory) {
   return socket;
 }
 
-Result<std::unique_ptr<Sandbox>> make(const SandboxSpec& spec) {
-  return Sandbox::create(spec, tier_that(&TierTraits::can_lend));
+ReadySandboxes::Bounds bounds_of(std::size_t size) {
+  const std::size_t all = std::max(SandboxPool::kMostSandboxes, 2 * size);
+  return {.first = size,
+          .of_kind = size,
+          .all = all,
+          .kinds = all / size,
+          .idle = kMostAge,
+          .wait = kMostAge,
+          .pause = 1s};
+}
+
+// Limits and mounts are a borrower's own choice (pool_request.h).
+ReadyKind kind_like(const SandboxSpec& spec) {
+  return {.tier = tier_that(&TierTraits::can_lend), .limits = spec.limits, .mounts = spec.mounts};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<SandboxPool>> SandboxPool::open(std::size_t size) {
+SandboxPool::SandboxPool(std::size_t size,
+                         std::string own_surroundings,
+                         UniqueFd lock,
+                         UniqueFd listening)
+    : surroundings_(std::move(own_surroundings)),
+      lock_(std::move(lock)),
+      listening_(std::move(listening)),
+      ready_(bounds_of(size)) {}
+
+Result<std::unique_ptr<SandboxPool>> SandboxPool::open(std::size_t size,
+                                                       std::function<void()> full) {
   if (size < 1 || size > kMostSandboxes) {
     return Error(ErrorCode::kInvalid,
                  "a pool must have 1 to " + std::to_string(kMostSandboxes) + " sandboxes");
@@ -89,15 +106,12 @@ Result<std::unique_ptr<SandboxPool>> SandboxPool::open(std::size_t size) {
   std::string own = GB_TRY(surroundings());
   const UniqueFd directory = GB_TRY(open_runtime_directory());
   UniqueFd lock = GB_TRY(lock_pool(directory.get()));
-  const SandboxSpec plain;
-  auto first = GB_TRY(make(plain));
+  const ReadyKind plain = kind_like({});
+  ReadySandbox first = GB_TRY(make_ready(plain));
   UniqueFd listening = GB_TRY(listen_in(directory.get()));
   std::unique_ptr<SandboxPool> pool(
       new SandboxPool(size, std::move(own), std::move(lock), std::move(listening)));
-  const Clock::time_point now = Clock::now();
-  auto kind = std::make_shared<Kind>(Kind{.spec = plain, .ready = {}, .asked = now, .kept = true});
-  kind->ready.push_back({std::move(first), now});
-  pool->kinds_.emplace(encode_kind(plain), std::move(kind));
+  pool->ready_.keep(plain, std::move(first), std::move(full));
   return pool;
 }
 
@@ -109,8 +123,7 @@ SandboxPool::~SandboxPool() {
   }
 }
 
-Result<void> SandboxPool::serve(int stop_fd, const std::function<void()>& full) {
-  const std::jthread worker([this, &full] { work(full); });
+void SandboxPool::serve(int stop_fd) {
   for (int stops = 0; stops == 0 || (stops == 1 && !borrowers_.empty());) {
     std::vector<pollfd> polled = {{stop_fd, POLLIN, 0},
                                   {crowded_ ? -1 : listening_.get(), POLLIN, 0}};
@@ -136,12 +149,6 @@ Result<void> SandboxPool::serve(int stop_fd, const std::function<void()>& full) 
       close_door();
     }
   }
-  {
-    const std::scoped_lock lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  return {};
 }
 
 // Whoever wants a sandbox now finds nobody, and makes its own.
@@ -179,9 +186,7 @@ bool SandboxPool::attend(Borrower& borrower) {
   }
   if (borrower.sandbox) {
     // Gone, or speaking out of turn.
-    const std::scoped_lock lock(mutex_);
-    used_.push_back(std::move(borrower.sandbox));
-    changed_.notify_all();
+    ready_.discard(std::move(borrower.sandbox));
     return false;
   }
   if (size <= 0) {
@@ -191,148 +196,16 @@ bool SandboxPool::attend(Borrower& borrower) {
   if (!asked || asked->surroundings != surroundings_) {
     return false;
   }
-  borrower.sandbox = take(asked->kind);
+  const auto wanted = decode_kind(asked->kind);
+  borrower.sandbox = wanted ? ready_.claim(kind_like(*wanted)) : nullptr;
   if (!borrower.sandbox) {
     return false;
   }
-  if (!borrower.sandbox->lend(borrower.socket.get())) {
-    const std::scoped_lock lock(mutex_);
-    used_.push_back(std::move(borrower.sandbox));
+  if (!(*borrower.sandbox)->lend(borrower.socket.get())) {
+    ready_.discard(std::move(borrower.sandbox));
     return false;
   }
   return true;
-}
-
-std::unique_ptr<Sandbox> SandboxPool::take(const std::string& kind) {
-  const std::scoped_lock lock(mutex_);
-  last_claim_ = Clock::now();
-  changed_.notify_all();
-  if (!learn(kind, last_claim_)) {
-    return nullptr;
-  }
-  std::deque<Waiting>& ready = kinds_.at(kind)->ready;
-  while (!ready.empty()) {
-    std::unique_ptr<Sandbox> sandbox = std::move(ready.front().sandbox);
-    ready.pop_front();
-    if (sandbox->alive()) {
-      return sandbox;
-    }
-    used_.push_back(std::move(sandbox));
-  }
-  return nullptr;
-}
-
-Result<void> SandboxPool::learn(const std::string& kind, Clock::time_point now) {
-  if (const auto known = kinds_.find(kind); known != kinds_.end()) {
-    known->second->asked = now;
-    return {};
-  }
-  SandboxSpec spec = GB_TRY(decode_kind(kind));
-  if ((kinds_.size() + 1) * size_ > std::max(kMostSandboxes, 2 * size_)) {
-    const auto older = [](const auto& one, const auto& other) {
-      return std::pair(one.second->kept, one.second->asked) <
-             std::pair(other.second->kept, other.second->asked);
-    };
-    forget(std::ranges::min_element(kinds_, older));
-  }
-  kinds_.emplace(kind,
-                 std::make_shared<Kind>(Kind{.spec = std::move(spec), .ready = {}, .asked = now}));
-  return {};
-}
-
-void SandboxPool::forget(std::map<std::string, std::shared_ptr<Kind>>::iterator kind) {
-  for (Waiting& waiting : kind->second->ready) {
-    used_.push_back(std::move(waiting.sandbox));
-  }
-  kinds_.erase(kind);
-}
-
-void SandboxPool::renew(Clock::time_point now) {
-  for (auto kind = kinds_.begin(); kind != kinds_.end();) {
-    const auto next = std::next(kind);
-    std::deque<Waiting>& ready = kind->second->ready;
-    if (!kind->second->kept && now - kind->second->asked > kMostAge) {
-      forget(kind);
-    } else if (!ready.empty() && now - ready.front().made > kMostAge) {
-      used_.push_back(std::move(ready.front().sandbox));
-      ready.pop_front();
-    }
-    kind = next;
-  }
-}
-
-SandboxPool::Work SandboxPool::choose(Clock::time_point now) {
-  renew(now);
-  // What was asked for last comes first.
-  std::shared_ptr<Kind> wanted;
-  bool urgent = false;
-  for (const auto& [name, kind] : kinds_) {
-    const bool few = kind->ready.size() <= size_ / 2;
-    if (kind->ready.size() < size_ &&
-        (!wanted || std::pair(few, kind->asked) > std::pair(urgent, wanted->asked))) {
-      wanted = kind;
-      urgent = few;
-    }
-  }
-  const bool may_make = wanted && now >= not_before_;
-  const bool quiet = now - last_claim_ >= kQuiet;
-  if (may_make && urgent) {
-    return {Work::What::kMake, std::move(wanted)};
-  }
-  if (!used_.empty() && (quiet || used_.size() >= size_)) {
-    return {Work::What::kEnd, nullptr};
-  }
-  if (may_make && quiet) {
-    return {Work::What::kMake, std::move(wanted)};
-  }
-  return {Work::What::kWait, nullptr};
-}
-
-bool SandboxPool::is_full() const {
-  return std::ranges::all_of(
-      kinds_, [this](const auto& kind) { return kind.second->ready.size() >= size_; });
-}
-
-void SandboxPool::work(const std::function<void()>& full) {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    const Work next = choose(Clock::now());
-    switch (next.what) {
-      case Work::What::kMake: {
-        lock.unlock();
-        auto made = make(next.kind->spec);
-        lock.lock();
-        if (!made) {
-          // Whoever wants this kind makes it, and hears why not.
-          const auto failed = std::ranges::find_if(
-              kinds_, [&next](const auto& kind) { return kind.second == next.kind; });
-          if (failed != kinds_.end() && !next.kind->kept) {
-            forget(failed);
-          }
-          not_before_ = Clock::now() + kPauseAfterFailure;
-          break;
-        }
-        next.kind->ready.push_back({std::move(made).value(), Clock::now()});
-        if (is_full()) {
-          full();
-        }
-        break;
-      }
-      case Work::What::kEnd: {
-        std::unique_ptr<Sandbox> used = std::move(used_.front());
-        used_.pop_front();
-        lock.unlock();
-        used.reset();
-        lock.lock();
-        break;
-      }
-      case Work::What::kWait:
-        changed_.wait_until(lock, is_full() && used_.empty()
-                                      ? Clock::now() + kMostAge
-                                      : std::max(not_before_, last_claim_ + kQuiet));
-        break;
-    }
-  }
 }
 
 }  // namespace glovebox

@@ -23,13 +23,13 @@ constexpr const char* kModule = "module.wasm";
 Result<std::string> compile_in_sandbox(const ReadyKind& kind,
                                        const std::string& code,
                                        int cancel_fd) {
-  ReadyRun run = GB_TRY(make_ready(kind));
-  GB_TRY(write_program(run.sandbox(), code, kModule, 0644));
+  ReadySandbox sandbox = GB_TRY(make_ready(kind));
+  GB_TRY(write_program(*sandbox, code, kModule, 0644));
   RunOptions options{.limits = kind.limits, .cancel_fd = cancel_fd};
   options.limits.wall = kMostTime;
   options.limits.output = Bytes{CompiledModules::Bounds{}.of_one + 1};
-  RunOutcome outcome = GB_TRY(run.compile(kind.directory + "/" + kModule, options));
-  (void)run.sandbox().end();
+  RunOutcome outcome = GB_TRY(sandbox.compile(kind.directory + "/" + kModule, options));
+  (void)sandbox->end();
   if (outcome.status != Status::kOk || outcome.out.truncated) {
     return Error(ErrorCode::kInvalid, "the module was not compiled");
   }

@@ -21,7 +21,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
-#include "service/runs/ready_runs.h"
+#include "service/run_pool/ready_sandboxes.h"
 
 namespace glovebox {
 

@@ -35,6 +35,8 @@ constexpr int kCompilePatience = 3;
 constexpr Limits kCompileLimits{.wall = 60s, .memory = 1_GiB, .cpus = 2.0};
 // A compiler's product that goes from one sandbox to another, through our memory.
 constexpr Bytes kMostProduct = 64_MiB;
+// Of a program that is sent without waiting for an answer.
+constexpr Bytes kMostAlong = 512_KiB;
 
 std::string more_processors_than_there_are(double wanted) {
   const auto processors = static_cast<long long>(cgroup_host().processors);
@@ -190,14 +192,15 @@ class OneShotRun {
       credentials = GB_TRY(EdgeCredentials::make(request_.network->credentials, request_.secrets));
       Egress::prepare(spec, credentials);
     }
-    claim_ready(plan, spec, tier);
-    std::unique_ptr<Sandbox> made;
-    if (!ready_) {
-      made = GB_TRY(create_sandbox(spec, tier, from_pool));
+    std::unique_ptr<ReadySandbox> ready = claim_ready(plan, spec, tier);
+    const bool was_ready = ready != nullptr;
+    if (!was_ready) {
+      ready = std::make_unique<ReadySandbox>(GB_TRY(create_sandbox(spec, tier, from_pool)));
     }
-    sandbox_ = ready_ ? &ready_->sandbox() : made.get();
+    ready_ = ready.get();
+    sandbox_ = &**ready;
     result_.verdict = make_verdict(*sandbox_, request_.language.id, request_.limits);
-    if (ready_) {
+    if (was_ready) {
       result_.verdict.timings = {{"claim", claimed_}};
     }
     std::unique_ptr<Egress> egress;
@@ -217,18 +220,18 @@ class OneShotRun {
     }
     if (!plan.compile || GB_TRY(compile(*plan.compile))) {
       Command command = plan.run;
-      if (ready_) {
+      if (was_ready) {
         // Its sandbox knew nothing of this request's.
         command.env.insert(command.env.begin(), spec.env.begin(), spec.env.end());
       }
-      GB_TRY(run(std::move(command)));
+      GB_TRY(run(std::move(command), plan));
       GB_TRY(verify());
       GB_TRY(check_with_commands());
     }
     GB_TRY(collect());
     GB_TRY(check_result());
-    if (ready_) {
-      request_.ahead->runs->discard(std::move(ready_));
+    if (was_ready) {
+      request_.ahead->sandboxes->discard(std::move(ready));
       return std::move(result_);
     }
     GB_TRY(sandbox_->end());
@@ -331,12 +334,14 @@ class OneShotRun {
 
   // A sandbox that was made ahead of runs like this one, or none. Whatever makes it different
   // before its program is told what to do is a reason for a sandbox of its own.
-  void claim_ready(const Plan& plan, const SandboxSpec& spec, const TierWish& tier) {
+  std::unique_ptr<ReadySandbox> claim_ready(const Plan& plan,
+                                            const SandboxSpec& spec,
+                                            const TierWish& tier) {
     const bool plain = request_.ahead && !traits_of(tier.exactly).runs_elf && shows_usual_view() &&
                        !request_.network && !request_.as_root && !request_.nested &&
                        !request_.deterministic && request_.rules.empty();
     if (!plain) {
-      return;
+      return nullptr;
     }
     const ReadyKind kind{.tier = tier,
                          .limits = request_.limits,
@@ -344,14 +349,20 @@ class OneShotRun {
                          .user = spec.user,
                          .directory = plan.run.cwd};
     const auto before = Clock::now();
-    ready_ = request_.ahead->runs->claim(kind);
+    auto ready = request_.ahead->sandboxes->claim(kind);
     // A path names a module, which is the code itself.
-    if (ready_ && plan.run.argv.front().contains('/')) {
+    if (ready && plan.run.argv.front().contains('/')) {
       compiled_ = request_.ahead->modules->find(
           {.tenant = request_.ahead->tenant, .sha256 = sha256_hex(request_.code)}, kind,
           request_.code);
     }
     claimed_ = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - before);
+    return ready;
+  }
+
+  // The program goes to a runner that waits together with what it is told.
+  [[nodiscard]] bool goes_along() const {
+    return ready_->waits() && request_.code.size() < kMostAlong.count;
   }
 
   Result<void> prepare(const Plan& plan) {
@@ -369,6 +380,9 @@ class OneShotRun {
     }
     for (const auto& [name, bytes] : request_.contents) {
       GB_TRY(sandbox_->write_file(name, bytes, 0644));
+    }
+    if (goes_along()) {
+      return {};
     }
     if (request_.in_place.empty()) {
       GB_TRY(write_program(*sandbox_, request_.code, plan.file_name, plan.file_mode));
@@ -417,7 +431,7 @@ class OneShotRun {
     return false;
   }
 
-  Result<void> run(Command command) {
+  Result<void> run(Command command, const Plan& plan) {
     phase("run");
     if (!request_.in_place.empty()) {
       command.argv.front() = request_.in_place;
@@ -435,9 +449,8 @@ class OneShotRun {
     options.observer.out = observer_.out;
     options.observer.err = observer_.err;
     options.observer.started = started("run");
-    RunOutcome outcome =
-        GB_TRY(ready_ ? ready_->run(command, compiled_ ? *compiled_ : std::string_view(), options)
-                      : sandbox_->run(command, options));
+    RunOutcome outcome = GB_TRY(ready_->waits() ? run_waiting(command, plan, options)
+                                                : sandbox_->run(command, options));
     result_.verdict.timings.push_back({"first_event", outcome.first_event});
     result_.verdict.timings.push_back({"run", outcome.usage.wall});
     if (request_.strict) {
@@ -445,6 +458,16 @@ class OneShotRun {
     }
     conclude(result_.verdict, std::move(outcome));
     return {};
+  }
+
+  Result<RunOutcome> run_waiting(const Command& command,
+                                 const Plan& plan,
+                                 const RunOptions& options) {
+    warden::WriteRequest program;
+    if (goes_along()) {
+      program = {.path = plan.file_name, .mode = plan.file_mode, .bytes = request_.code};
+    }
+    return ready_->run(command, program, compiled_ ? *compiled_ : std::string_view(), options);
   }
 
   Result<void> verify() {
@@ -535,7 +558,8 @@ class OneShotRun {
     const bool untouched = sandbox_->features().limits_inodes &&
                            result_.verdict.usage.inodes == 0 && begins_empty() && !writes_root();
     if (!untouched) {
-      Sandbox::Changes changes = GB_TRY(sandbox_->changed_files());
+      std::optional<Sandbox::Changes> known = ready_->take_changes();
+      Sandbox::Changes changes = known ? *std::move(known) : GB_TRY(sandbox_->changed_files());
       result_.verdict.files = std::move(changes.files);
       result_.verdict.files_truncated = changes.truncated;
     }
@@ -576,11 +600,11 @@ class OneShotRun {
 
   const OneShot& request_;
   const OneShotObserver& observer_;
-  std::unique_ptr<ReadyRun> ready_;              // Or none: a sandbox of its own.
-  std::shared_ptr<const std::string> compiled_;  // Beside that: the module.
+  std::shared_ptr<const std::string> compiled_;  // The module, for a runner that waits.
   std::chrono::microseconds claimed_{0};
-  Sandbox* sandbox_ = nullptr;
-  Environment outside_env_;  // What a sandbox without a root of its own gets on top.
+  ReadySandbox* ready_ = nullptr;  // That it runs in,
+  Sandbox* sandbox_ = nullptr;     // and the same without its runner.
+  Environment outside_env_;        // What a sandbox without a root of its own gets on top.
   // Of a compilation for another sandbox: the only file that is wanted, and what is in it.
   std::string product_name_;
   std::string product_;

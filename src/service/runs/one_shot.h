@@ -13,8 +13,8 @@
 #include "language/language.h"
 #include "sandbox/sandbox.h"
 #include "service/packages/packages.h"
+#include "service/run_pool/ready_sandboxes.h"
 #include "service/runs/compiled_modules.h"
-#include "service/runs/ready_runs.h"
 #include "service/runs/transfer.h"
 #include "spec/checks.h"
 #include "spec/guest_rules.h"
@@ -58,7 +58,7 @@ struct OneShot {
   bool from_pool = false;
   // What is made ahead of runs, neither of which is ours, and whose this one is. Or nothing.
   struct Ahead {
-    ReadyRuns* runs;
+    ReadySandboxes* sandboxes;
     CompiledModules* modules;
     std::string tenant{};
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/runs/ready_runs.h"
+#include "service/run_pool/ready_sandboxes.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@ namespace {
 // Makers that never succeed, and tell what they were asked for.
 class Failing {
  public:
-  ReadyRuns::Make make() {
-    return [this](const ReadyKind& kind) -> Result<ReadyRun> {
+  ReadySandboxes::Make make() {
+    return [this](const ReadyKind& kind) -> Result<ReadySandbox> {
       const std::scoped_lock lock(mutex_);
       tried_.push_back(kind.home);
       changed_.notify_all();
@@ -40,39 +40,39 @@ class Failing {
 
 ReadyKind kind(const std::string& home) { return {.home = home}; }
 
-TEST(ReadyRunsTest, MakesThoseThatWereAskedFor) {
+TEST(ReadySandboxesTest, MakesThoseThatWereAskedFor) {
   Failing failing;
-  ReadyRuns runs(failing.make());
-  EXPECT_EQ(runs.claim(kind("/a")), nullptr);
+  ReadySandboxes sandboxes({}, failing.make());
+  EXPECT_EQ(sandboxes.claim(kind("/a")), nullptr);
   failing.await("/a");
-  EXPECT_EQ(runs.ready(), 0U);
+  EXPECT_EQ(sandboxes.ready(), 0U);
 }
 
-TEST(ReadyRunsTest, DoesNotTryAgainAtOnceWhatCannotBeMade) {
+TEST(ReadySandboxesTest, DoesNotTryAgainAtOnceWhatCannotBeMade) {
   Failing failing;
-  ReadyRuns runs(failing.make());
-  (void)runs.claim(kind("/a"));
+  ReadySandboxes sandboxes({}, failing.make());
+  (void)sandboxes.claim(kind("/a"));
   failing.await("/a");
-  (void)runs.claim(kind("/a"));
+  (void)sandboxes.claim(kind("/a"));
   // One thread makes all: when the next one has been tried, the first was left alone.
-  (void)runs.claim(kind("/b"));
+  (void)sandboxes.claim(kind("/b"));
   failing.await("/b");
   EXPECT_EQ(failing.tried(), (std::vector<std::string>{"/a", "/b"}));
 }
 
-TEST(ReadyRunsTest, ForgetsTheKindThatWasAskedForLongestAgo) {
+TEST(ReadySandboxesTest, ForgetsTheKindThatWasAskedForLongestAgo) {
   Failing failing;
-  ReadyRuns runs(failing.make());
-  (void)runs.claim(kind("/first"));
+  ReadySandboxes sandboxes({}, failing.make());
+  (void)sandboxes.claim(kind("/first"));
   failing.await("/first");
   // One thread makes all: when the next one is tried, it is known that the first has failed.
-  (void)runs.claim(kind("/next"));
+  (void)sandboxes.claim(kind("/next"));
   failing.await("/next");
   for (int i = 0; i < 32; ++i) {
-    (void)runs.claim(kind(std::to_string(i)));
+    (void)sandboxes.claim(kind(std::to_string(i)));
   }
   // It is as new, and tried at once.
-  (void)runs.claim(kind("/first"));
+  (void)sandboxes.claim(kind("/first"));
   failing.await("/first", 2);
 }
 
