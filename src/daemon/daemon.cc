@@ -218,10 +218,16 @@ Result<void> run_daemon(DaemonOptions options,
   };
   // Before anything can be done that would have to be recorded.
   const auto journal = GB_TRY(open_journal(options));
+  std::unique_ptr<audit::Recordings> recordings;
   std::optional<AuditTrail> trail;
   if (journal) {
+    if (options.audit.network > 0) {
+      recordings =
+          GB_TRY(audit::Recordings::open(journal->directory(), options.audit.network));
+    }
     trail.emplace(*journal, AuditTrail::Options{.code_in_full = options.audit.code,
-                                                .inputs = options.audit.inputs});
+                                                .inputs = options.audit.inputs,
+                                                .recordings = recordings.get()});
   }
   AuditTrail* const recorded = trail ? &*trail : nullptr;
   const auto service = GB_TRY(LocalService::open(

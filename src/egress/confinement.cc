@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <span>
 
 #include "base/confined/confine.h"
 #include "base/sys/undumpable.h"
@@ -20,20 +21,24 @@ namespace glovebox::egress {
 namespace {
 
 // Names what an event loop with sockets takes; files cannot be opened at all.
-constexpr std::array<std::uint32_t, 34> kLoop = {
-    SYS_recvmsg,      SYS_sendmsg,        SYS_epoll_wait,      SYS_recvfrom,
-    SYS_sendto,       SYS_read,           SYS_write,           SYS_readv,
-    SYS_writev,       SYS_epoll_ctl,      SYS_timerfd_settime, SYS_close,
-    SYS_accept,       SYS_accept4,        SYS_socket,          SYS_connect,
-    SYS_shutdown,     SYS_setsockopt,     SYS_getsockopt,      SYS_getsockname,
-    SYS_getpeername,  SYS_ioctl,          SYS_fcntl,           SYS_poll,
-    SYS_bind,         SYS_epoll_create1,  SYS_timerfd_create,  SYS_eventfd2,
-    SYS_gettimeofday, SYS_rt_sigprocmask, SYS_clock_nanosleep, SYS_getpid,
-    SYS_splice,       SYS_pipe2};
-// Of this thread alone, see below.
+constexpr auto kEither = confined::join(
+    std::array<std::uint32_t, 29>{
+        SYS_recvmsg,        SYS_sendmsg,         SYS_epoll_wait,      SYS_recvfrom,
+        SYS_sendto,         SYS_read,            SYS_write,           SYS_readv,
+        SYS_writev,         SYS_epoll_ctl,       SYS_timerfd_settime, SYS_close,
+        SYS_accept,         SYS_accept4,         SYS_shutdown,        SYS_setsockopt,
+        SYS_getsockopt,     SYS_getsockname,     SYS_getpeername,     SYS_ioctl,
+        SYS_fcntl,          SYS_poll,            SYS_epoll_create1,   SYS_timerfd_create,
+        SYS_eventfd2,       SYS_gettimeofday,    SYS_rt_sigprocmask,  SYS_clock_nanosleep,
+        SYS_getpid},
+    confined::kMemoryAndEnd);
+constexpr auto kWithoutWayOut = confined::allow_only(kEither);
+// For placement.h, of this thread alone, as below.
 constexpr std::array<std::uint32_t, 2> kPlacement = {SYS_sched_getaffinity, SYS_sched_setaffinity};
-constexpr auto kCalls = confined::allow_only(
-    confined::join(confined::join(kLoop, kPlacement), confined::kMemoryAndEnd));
+constexpr std::array<std::uint32_t, 5> kWayOut = {SYS_socket, SYS_connect, SYS_bind, SYS_splice,
+                                                  SYS_pipe2};
+constexpr auto kCalls =
+    confined::allow_only(confined::join(confined::join(kWayOut, kPlacement), kEither));
 
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr std::uint32_t kNoFamily = SECCOMP_RET_ERRNO | EAFNOSUPPORT;
@@ -86,7 +91,7 @@ Result<void> take_identity(std::uint32_t identity) {
   return {};
 }
 
-Result<void> confine() {
+Result<void> confine(Reach reach) {
   sys::become_undumpable();
   // splice(2) to a connection that has ended has no other way to spare us the signal.
   if (::signal(SIGPIPE, SIG_IGN) == SIG_ERR) {
@@ -100,7 +105,9 @@ Result<void> confine() {
     return Error::from_errno("prctl");
   }
   GB_TRY(confined::install_filter(kArguments));
-  return confined::confine_self(kBounds, confined::Root::kKeep, kCalls);
+  return confined::confine_self(kBounds, confined::Root::kKeep,
+                                reach == Reach::kNone ? std::span<const sock_filter>(kWithoutWayOut)
+                                                      : std::span<const sock_filter>(kCalls));
 }
 
 }  // namespace glovebox::egress

@@ -11,9 +11,14 @@ namespace glovebox::egress {
 // As root, becomes this user and group, with no other (zero: stays who it is). To be called first.
 Result<void> take_identity(std::uint32_t identity);
 
-// Leaves this process its standard descriptors, memory, and sockets for TCP and UDP: no files, no
-// other socket families, no processes, no capabilities. Irrevocable; one that fails has to end.
-// Requires a single thread.
-Result<void> confine();
+enum class Reach {
+  kOut,   // Sockets for TCP and UDP, to any address.
+  kNone,  // The sockets that it has, which are the sandbox's: it makes none and connects nowhere.
+};
+
+// Leaves this process its standard descriptors, memory, and what it may reach: no files, no other
+// socket families, no processes, no capabilities. Irrevocable; one that fails has to end. Requires
+// a single thread.
+Result<void> confine(Reach reach);
 
 }  // namespace glovebox::egress

@@ -16,7 +16,7 @@ namespace {
 // Ends with 0 where the action returned, and with 1 where the walls did not even stand.
 template <typename Action>
 [[noreturn]] void behind_walls(Action action) {
-  if (!confine().has_value()) {
+  if (!confine(Reach::kOut).has_value()) {
     ::_exit(1);
   }
   ::_exit(action());

@@ -107,17 +107,22 @@ Result<void> CredentialFiller::fill(http::Head& head, const Place& place, bool s
 
 void CredentialFiller::hide(std::span<char> bytes, const Place& place, bool secure) const {
   const std::string_view text(bytes.data(), bytes.size());
-  const auto cover = [&](const auto& one) {
-    if (one.value.size() < kLeastHidden || !is_for(one.target, place, secure)) {
-      return;
-    }
-    for (std::size_t at = text.find(one.value); at != std::string_view::npos;
-         at = text.find(one.value, at + one.value.size())) {
-      std::ranges::fill(bytes.subspan(at, one.value.size()), '*');
+  const auto cover = [&](std::string_view value) {
+    for (std::size_t at = text.find(value);
+         value.size() >= kLeastHidden && at != std::string_view::npos;
+         at = text.find(value, at + value.size())) {
+      std::ranges::fill(bytes.subspan(at, value.size()), '*');
     }
   };
-  std::ranges::for_each(credentials_.substitutions, cover);
-  std::ranges::for_each(credentials_.settings, cover);
+  const auto cover_of = [&](const auto& one) {
+    if (is_for(one.target, place, secure)) {
+      cover(one.value);
+      // "Bearer VALUE": a server that takes it apart may repeat the end alone.
+      cover(std::string_view(one.value).substr(one.value.rfind(' ') + 1));
+    }
+  };
+  std::ranges::for_each(credentials_.substitutions, cover_of);
+  std::ranges::for_each(credentials_.settings, cover_of);
 }
 
 }  // namespace glovebox::egress

@@ -49,10 +49,12 @@ Inspection::Inspection(std::shared_ptr<Session> session,
                        const CredentialFiller& filler,
                        Place place,
                        End guest,
-                       End server)
+                       End server,
+                       Tape* tape)
     : session_(std::move(session)),
       filler_(filler),
       place_(std::move(place)),
+      tape_(tape),
       guest_(session_->guest(), std::move(guest.ssl), guest.sent),
       server_(session_->server(), std::move(server.ssl), server.sent),
       answered_(session_->guest().get_executor()) {
@@ -146,6 +148,9 @@ asio::awaitable<bool> Inspection::carry_request() {
   const auto protocol = http::find_header(head.headers, "upgrade");
   const bool has_body = head.chunked || head.content_length.value_or(0) > 0;
   head.upgrade = head.upgrade && !has_body && protocol && equal(*protocol, "websocket");
+  if (tape_ != nullptr) {
+    taped_ = std::make_unique<TapedExchange>(*tape_, &filler_, place_, /*secure=*/true, head);
+  }
   const auto filled = filler_.fill(head, place_, /*secure=*/true);
   if (!filled) {
     co_await refuse(431, filled.error().message());
@@ -155,6 +160,9 @@ asio::awaitable<bool> Inspection::carry_request() {
   exchange_ =
       Exchange{.head_only = head.method == "HEAD", .upgrade = head.upgrade, .sent = !has_body};
   sending_ = true;
+  if (taped_ && !has_body) {
+    taped_->asked();
+  }
   bool sent = co_await to_server(kept_head(request));
   if (sent) {
     sent = co_await send_body(request);
@@ -178,8 +186,14 @@ asio::awaitable<bool> Inspection::send_body(const Request& request) {
       co_return false;
     }
     in_.erase(0, step->consumed);
+    if (taped_) {
+      taped_->sent({block.data(), step->produced});
+    }
     if (exchange_ && body.done()) {
       exchange_->sent = true;
+    }
+    if (taped_ && body.done()) {
+      taped_->asked();
     }
     bool more = true;
     if (step->produced > 0) {
@@ -285,6 +299,7 @@ asio::awaitable<bool> Inspection::carry_answer() {
     // The guest may still be sending a body that nobody reads any more.
     head.insert(head.size() - 2, "Connection: close\r\n");
   }
+  taping_ = !interim && !switched;
   const bool passed = co_await to_guest(std::move(head));
   if (!passed) {
     co_return false;
@@ -299,9 +314,11 @@ asio::awaitable<bool> Inspection::carry_answer() {
   }
   const bool whole = co_await pass_body(*answer);
   if (!whole) {
+    tape_end(exchange_ ? RecordedExchange::End::kCut : RecordedExchange::End::kClosed);
     co_return false;
   }
   const bool sent = exchange_->sent;
+  tape_end(keeps && sent ? RecordedExchange::End::kKept : RecordedExchange::End::kClosed);
   exchange_.reset();
   answered_.cancel();
   co_return keeps&& sent;
@@ -389,11 +406,22 @@ asio::awaitable<bool> Inspection::to_server(std::string bytes) {
 
 asio::awaitable<bool> Inspection::to_guest(std::string bytes) {
   filler_.hide(bytes, place_, /*secure=*/true);
+  if (taped_ && taping_) {
+    taped_->answered(bytes);
+  }
   bool passed = co_await guest_.write(bytes);
   if (passed) {
     passed = co_await session_->spend(0, bytes.size());
   }
   co_return passed;
+}
+
+void Inspection::tape_end(RecordedExchange::End how) {
+  if (taped_) {
+    taped_->end(how);
+    taped_.reset();
+  }
+  taping_ = false;
 }
 
 asio::awaitable<void> Inspection::refuse(int status, std::string reason) {

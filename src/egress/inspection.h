@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inspection: a connection to a host whose requests secrets are filled into, read within TLS. The
-// guest speaks TLS with us, and we speak TLS with the server, whose certificate is checked as any
-// client would.
+// Inspection: a connection to a host whose requests secrets are filled into, or are recorded, read
+// within TLS. The guest speaks TLS with us, and we speak TLS with the server, whose certificate is
+// checked as any client would.
 //
 // HTTP/1.1, one exchange after the other: a request goes on when the answer to the one before it
 // has been passed on, so that answers cannot be mixed up.
@@ -29,12 +29,13 @@ class Inspection : public std::enable_shared_from_this<Inspection> {
     std::string_view sent;
   };
 
-  // The session's sockets are connected.
+  // The session's sockets are connected. `tape` may be null.
   Inspection(std::shared_ptr<Session> session,
              const CredentialFiller& filler,
              Place place,
              End guest,
-             End server);
+             End server,
+             Tape* tape);
 
   // Carries the connection until it ends.
   static boost::asio::awaitable<void> run(std::shared_ptr<Inspection> self);
@@ -59,6 +60,7 @@ class Inspection : public std::enable_shared_from_this<Inspection> {
   boost::asio::awaitable<bool> read_server();
   boost::asio::awaitable<bool> to_server(std::string bytes);
   boost::asio::awaitable<bool> to_guest(std::string bytes);
+  void tape_end(RecordedExchange::End how);
   boost::asio::awaitable<void> refuse(int status, std::string reason);
   boost::asio::awaitable<void> drain();
   void end();
@@ -66,11 +68,14 @@ class Inspection : public std::enable_shared_from_this<Inspection> {
   const std::shared_ptr<Session> session_;
   const CredentialFiller& filler_;
   const Place place_;
+  Tape* const tape_;
   TlsStream guest_;
   TlsStream server_;
   std::string in_;     // Of the guest, decrypted and not worked on yet.
   std::string early_;  // Likewise of the server.
   std::optional<Exchange> exchange_;
+  std::unique_ptr<TapedExchange> taped_;  // Likewise, where it is recorded.
+  bool taping_ = false;                   // What the guest is told belongs to it.
   bool raw_ = false;  // It is a WebSocket now.
   bool guest_gone_ = false;
   bool sending_ = false;                // A request is on its way.

@@ -48,6 +48,8 @@ struct Bounds {
 };
 
 class CredentialFiller;
+class Playback;
+class Tape;
 class TlsAuthority;
 
 // What the proxy works with. References stay the caller's.
@@ -58,9 +60,11 @@ struct Surroundings {
   OwnerOf owner_of;
   std::function<void(const ConnectionRecord&)> tell;  // Once for each connection, at its end.
   std::function<bool()> may_accept;                   // False: not now.
-  // Null where the sandbox has no secrets, or none over TLS.
+  // Null where the sandbox has no secrets, and is not recorded; or has none over TLS.
   const CredentialFiller* filler = nullptr;
   const TlsAuthority* authority = nullptr;
+  Tape* tape = nullptr;          // Of a sandbox whose connections are recorded,
+  Playback* playback = nullptr;  // or answered from a recording.
   Bounds bounds{};
 };
 

@@ -27,6 +27,10 @@ void Recorder::tell(const ConnectionRecord& connection) {
   add(Message::kConnection, encode(connection));
 }
 
+void Recorder::keep(std::string_view recorded) { add(Message::kRecording, recorded); }
+
+void Recorder::cut() { add(Message::kCut, {}); }
+
 bool Recorder::full() const { return unsent_.size() + sending_.size() > kMostUnsent; }
 
 void Recorder::add(Message message, std::string_view payload) {

@@ -13,9 +13,11 @@
 #include <utility>
 
 #include "base/text.h"
+#include "egress/answering.h"
 #include "egress/client_hello.h"
 #include "egress/credentials.h"
 #include "egress/inspection.h"
+#include "egress/playback.h"
 #include "egress/tls.h"
 
 namespace glovebox::egress {
@@ -153,7 +155,8 @@ asio::awaitable<void> Session::carry_blindly(Place place) {
 }
 
 void Session::name_refusal() {
-  if (record_.verdict == Verdict::kDenied && over_budget_.empty()) {
+  if (record_.verdict == Verdict::kDenied && over_budget_.empty() &&
+      record_.rule != kRecordingRule) {
     record_.reason = "not allowed: " + record_.rule;
     refusal_ = 403;
   }
@@ -175,6 +178,7 @@ asio::awaitable<void> Session::carry_request() {
   auto request = std::get<Request>(std::move(parsed));
   record_.host = request.place.host;
   record_.port = request.place.port;
+  const http::Head asked = request.head;  // Before anything is filled in.
   if (const CredentialFiller* const filler = proxy_.surroundings().filler;
       filler != nullptr && !request.connect && filler->has_for(request.place, /*secure=*/false)) {
     hiding_ = request.place;
@@ -196,7 +200,15 @@ asio::awaitable<void> Session::carry_request() {
     error_code error;
     co_await asio::async_write(guest_, asio::buffer(kOpen), with(error));
     co_await inspect(request.place);
+  } else if (proxy_.surroundings().playback != nullptr) {
+    co_await Answering(*this, *proxy_.surroundings().playback, request.place,
+                       std::exchange(in_, {}))
+        .answer_request(asked);
   } else {
+    if (Tape* const tape = proxy_.surroundings().tape; tape != nullptr) {
+      taped_ = std::make_unique<TapedExchange>(*tape, proxy_.surroundings().filler, request.place,
+                                               /*secure=*/false, asked);
+    }
     co_await forward(request);
   }
 }
@@ -243,16 +255,48 @@ asio::awaitable<bool> Session::connect_out(const Request& request) {
   record_.rule = std::move(route.rule);
   record_.reason = "the connection was cut";
   upstream_ = route.upstream;
-  switch (route.way) {
-    case Route::Way::kDenied:
-      record_.verdict = Verdict::kDenied;
-      co_return false;
-    case Route::Way::kDirect:
-      co_return co_await connect_direct(request.place);
-    case Route::Way::kUpstream:
-      co_return co_await connect_upstream(request);
+  if (route.way == Route::Way::kDenied) {
+    record_.verdict = Verdict::kDenied;
+    co_return false;
   }
-  co_return false;
+  if (here.playback != nullptr) {
+    co_return connect_recorded(request.place);
+  }
+  bool open = false;
+  if (route.way == Route::Way::kDirect) {
+    open = co_await connect_direct(request.place);
+  } else {
+    open = co_await connect_upstream(request);
+  }
+  if (here.tape != nullptr) {
+    here.tape->opened({.place = request.place,
+                       .open = open,
+                       .refusal = static_cast<std::uint32_t>(refusal_),
+                       .connection = record_});
+  }
+  co_return open;
+}
+
+// As it went when it was recorded.
+bool Session::connect_recorded(const Place& place) {
+  const RecordedOpening* const opening = proxy_.surroundings().playback->open(place);
+  if (opening == nullptr) {
+    record_.verdict = Verdict::kDenied;
+    record_.rule = kRecordingRule;
+    record_.reason = "no connection to it is in the recording";
+    refusal_ = 403;
+    return false;
+  }
+  record_.address = opening->connection.address;
+  if (opening->open) {
+    record_.reason.clear();
+    return true;
+  }
+  record_.verdict = opening->connection.verdict;
+  record_.rule = opening->connection.rule;
+  record_.reason = opening->connection.reason;
+  refusal_ = static_cast<int>(opening->refusal);
+  return false;
 }
 
 asio::awaitable<bool> Session::connect_direct(const Place& place) {
@@ -416,6 +460,14 @@ asio::awaitable<bool> Session::send_out(std::string bytes) {
   co_return more && !error;
 }
 
+// For what goes out; nothing where it is not recorded.
+std::function<void(std::span<char>)> Session::taping() {
+  if (!taped_) {
+    return {};
+  }
+  return [this](std::span<char> piece) { taped_->sent({piece.data(), piece.size()}); };
+}
+
 // All that comes of the server, as it comes, until it ends. What it says can hurt the guest alone,
 // who chose to ask it.
 asio::awaitable<void> Session::bring_in(std::shared_ptr<Session> self) {
@@ -423,16 +475,28 @@ asio::awaitable<void> Session::bring_in(std::shared_ptr<Session> self) {
   error_code error;
   if (!here.early_.empty()) {
     co_await asio::async_write(here.guest_, asio::buffer(here.early_), with(error));
+    if (here.taped_) {
+      here.taped_->answered(here.early_);
+    }
   }
   Flow flow{.direction = Direction::kIn};
-  if (here.hiding_) {
+  if (here.hiding_ || here.taped_) {
     flow.change = [&here](std::span<char> piece) {
-      here.proxy_.surroundings().filler->hide(piece, *here.hiding_, /*secure=*/false);
+      if (here.hiding_) {
+        here.proxy_.surroundings().filler->hide(piece, *here.hiding_, /*secure=*/false);
+      }
+      if (here.taped_) {
+        here.taped_->answered({piece.data(), piece.size()});
+      }
     };
   }
   FlowEnd end = FlowEnd::kStopped;
   if (!error) {
     end = co_await carry(here, std::move(flow));
+  }
+  if (here.taped_) {
+    using End = RecordedExchange::End;
+    here.taped_->end(end == FlowEnd::kEnded ? End::kClosed : End::kCut);
   }
   if (end == FlowEnd::kEnded) {
     here.guest_.shutdown(tcp::socket::shutdown_send, error);
@@ -446,10 +510,10 @@ asio::awaitable<void> Session::bring_in(std::shared_ptr<Session> self) {
 asio::awaitable<bool> Session::hear_client(const Place& place) {
   using State = ClientHello::State;
   ClientHello hello{.state = State::kPartial};
-  bool more = true;
-  while (more && in_.size() < proxy_.bounds().head) {
+  bool more = !guest_ended_;
+  while (in_.size() < proxy_.bounds().head) {
     hello = read_client_hello(in_);
-    if (hello.state != State::kPartial) {
+    if (hello.state != State::kPartial || !more) {
       break;
     }
     more = co_await take_in(in_, kPiece);
@@ -476,10 +540,59 @@ asio::awaitable<bool> Session::hear_client(const Place& place) {
   co_return false;
 }
 
-// A tunnel, unless secrets are to be filled in within it.
+// What is recorded of a server in its place.
+asio::awaitable<void> Session::replay(const Place& place) {
+  const Surroundings& here = proxy_.surroundings();
+  if (!here.playback->server_begins(place) && !co_await hear_client(place)) {
+    co_return;
+  }
+  const bool secure = read_client_hello(in_).state == ClientHello::State::kWhole;
+  Answering answering(*this, *here.playback, place, std::exchange(in_, {}));
+  Ssl ssl = secure && here.authority != nullptr ? here.authority->serve(place) : nullptr;
+  if (ssl) {
+    co_await answering.answer_secure(std::move(ssl));
+  } else {
+    co_await answering.answer_connection();
+  }
+}
+
+// Whether the first to say something is the guest. Until then nobody knows whether it will speak
+// TLS, and there are servers that speak first.
+asio::awaitable<bool> Session::guest_begins() {
+  if (!early_.empty() || !in_.empty()) {
+    co_return early_.empty();
+  }
+  struct Race {
+    bool server_spoke = false;
+    bool over = false;
+  };
+  const auto race = std::make_shared<Race>();
+  server_.async_wait(tcp::socket::wait_read,
+                     [self = shared_from_this(), race](const error_code& error) {
+                       if (!error && !race->over) {
+                         error_code ignored;
+                         race->server_spoke = true;
+                         self->guest_.cancel(ignored);
+                       }
+                     });
+  error_code ignored;
+  co_await guest_.async_wait(tcp::socket::wait_read, with(ignored));
+  race->over = true;
+  server_.cancel(ignored);
+  co_return !race->server_spoke;
+}
+
+// A tunnel, unless TLS in it is to be read: for secrets that are filled in within it, or for a
+// recording.
 asio::awaitable<void> Session::inspect(const Place& place) {
   const Surroundings& here = proxy_.surroundings();
-  if (here.authority == nullptr || !here.filler->reads_tls(place)) {
+  if (here.playback != nullptr) {
+    co_await replay(place);
+    co_return;
+  }
+  const bool fills = here.authority != nullptr && here.filler->reads_tls(place);
+  const bool records = here.authority != nullptr && here.tape != nullptr;
+  if (!fills && (!records || !co_await guest_begins())) {
     co_await tunnel(place);
     co_return;
   }
@@ -487,7 +600,12 @@ asio::awaitable<void> Session::inspect(const Place& place) {
   if (!agrees) {
     co_return;
   }
-  if (read_client_hello(in_).state != ClientHello::State::kWhole) {
+  const bool secure = read_client_hello(in_).state == ClientHello::State::kWhole;
+  if (!secure && !fills) {
+    co_await tunnel(place);
+    co_return;
+  }
+  if (!secure) {
     record_.verdict = Verdict::kDenied;
     record_.reason =
         "secrets are filled in for this host over TLS, and the guest does not speak it";
@@ -505,10 +623,14 @@ asio::awaitable<void> Session::inspect(const Place& place) {
     co_return;
   }
   co_await Inspection::run(std::make_shared<Inspection>(shared_from_this(), *here.filler, place,
-                                                        std::move(guest), std::move(server)));
+                                                        std::move(guest), std::move(server),
+                                                        here.tape));
 }
 
 asio::awaitable<void> Session::tunnel(const Place& place) {
+  if (Tape* const tape = proxy_.surroundings().tape; tape != nullptr) {
+    taped_ = std::make_unique<TapedExchange>(*tape, place);
+  }
   // Beside what follows: there are servers that speak first.
   asio::co_spawn(guest_.get_executor(), bring_in(shared_from_this()), asio::detached);
   bool more = co_await hear_client(place);
@@ -516,12 +638,15 @@ asio::awaitable<void> Session::tunnel(const Place& place) {
     co_return;
   }
   if (!in_.empty()) {
+    if (taped_) {
+      taped_->sent(in_);
+    }
     more = co_await send_out(std::exchange(in_, {}));
   }
   FlowEnd end = more ? FlowEnd::kEnded : FlowEnd::kStopped;
   // Asio waits for ever where it is asked for more after the end, or after an error.
   if (more && !guest_ended_) {
-    const Flow flow{.direction = Direction::kOut};
+    const Flow flow{.direction = Direction::kOut, .change = taping()};
     end = co_await carry(*this, flow);
   }
   if (end == FlowEnd::kStopped) {
@@ -535,22 +660,34 @@ asio::awaitable<void> Session::tunnel(const Place& place) {
 // One request: its body ends where its head says, and nothing behind it goes on. So the server sees
 // no request that we have not read.
 asio::awaitable<void> Session::forward(const Request& request) {
+  const auto whole = [this] {
+    if (taped_) {
+      taped_->asked();
+    }
+  };
+  http::BodyDecoder body(request.head);
+  if (body.done()) {
+    whole();
+  }
   if (!co_await send_out(onward_head(request, upstream_))) {
     cut();
     co_return;
   }
   asio::co_spawn(guest_.get_executor(), bring_in(shared_from_this()), asio::detached);
-  http::BodyDecoder body(request.head);
   std::vector<char> block(kPiece);
   while (!body.done()) {
     if (in_.empty() && body.plain_bytes() > 0) {
-      const Flow rest{.direction = Direction::kOut, .most = body.plain_bytes()};
+      const Flow rest{
+          .direction = Direction::kOut, .most = body.plain_bytes(), .change = taping()};
       const FlowEnd end = co_await carry(*this, rest);
       if (end != FlowEnd::kEnough) {
         cut();
         co_return;
       }
       body.skip(rest.most);
+      if (body.done()) {
+        whole();
+      }
       continue;
     }
     const auto step = body.decode(in_, block);
@@ -560,6 +697,12 @@ asio::awaitable<void> Session::forward(const Request& request) {
       co_return;
     }
     in_.erase(0, step->consumed);
+    if (taped_) {
+      taped_->sent({block.data(), step->produced});
+    }
+    if (body.done()) {
+      whole();
+    }
     bool more = true;
     if (step->produced > 0) {
       more = co_await send_out(frame_piece(request, {block.data(), step->produced}));

@@ -16,6 +16,7 @@
 #include "egress/pipe.h"
 #include "egress/proxy.h"
 #include "egress/request.h"
+#include "egress/taping.h"
 
 namespace glovebox::egress {
 
@@ -70,6 +71,10 @@ class Session : public std::enable_shared_from_this<Session> {
   boost::asio::awaitable<bool> open_tunnel(const Place& place);
   boost::asio::awaitable<void> forward(const Request& request);
   boost::asio::awaitable<void> tunnel(const Place& place);
+  bool connect_recorded(const Place& place);
+  std::function<void(std::span<char>)> taping();
+  boost::asio::awaitable<void> replay(const Place& place);
+  boost::asio::awaitable<bool> guest_begins();
   boost::asio::awaitable<void> inspect(const Place& place);
   [[nodiscard]] bool is_blind(const Place& place) const;
   boost::asio::awaitable<bool> hear_client(const Place& place);
@@ -91,6 +96,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const Upstream* upstream_ = nullptr;
   int refusal_ = 502;            // What the guest is told when there is no connection out.
   std::optional<Place> hiding_;  // Answers of this place over plain HTTP hide its secrets.
+  std::unique_ptr<TapedExchange> taped_;  // Where it is recorded.
   ConnectionRecord record_;
 };
 

@@ -98,6 +98,8 @@ std::string Order::encode() const {
     write_count(writer, count);
   }
   writer.u8(has_credentials ? 1 : 0);
+  writer.u8(static_cast<std::uint8_t>(taping));
+  writer.u64(recorded_bytes);
   writer.u32(identity);
   return writer.take();
 }
@@ -131,6 +133,12 @@ Result<Order> Order::decode(std::string_view payload) {
   order.budget.received = read_count(reader);
   order.budget.rate = read_count(reader);
   order.has_credentials = reader.u8() == 1;
+  const std::uint8_t taping = reader.u8();
+  if (taping > static_cast<std::uint8_t>(Taping::kReplay)) {
+    return malformed();
+  }
+  order.taping = static_cast<Taping>(taping);
+  order.recorded_bytes = reader.u64();
   order.identity = reader.u32();
   return reader.complete() ? Result<Order>(std::move(order)) : malformed();
 }

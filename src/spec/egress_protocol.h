@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What glovebox and glovebox-egress say to each other, over one stream socket (base/frame.h).
 //
-// glovebox sends one kOrder; where the order says so, one kCredentials and one kTrust; and, when
-// the sandbox is gone, shuts down its end. The proxy sends one kReady when it accepts connections,
-// then a kConnection for each that has ended, and closes its end after the last. Each side takes
+// glovebox sends one kOrder; where the order says so, one kCredentials and one kTrust, and the
+// kRecording in pieces, of which an empty one is the last; and, when the sandbox is gone, shuts
+// down its end. The proxy sends one kReady when it accepts connections, then a kConnection for each
+// that has ended, pieces of a kRecording where it records, and closes its end after the last. What
+// a recording says is the proxy's own affair: glovebox keeps its bytes. Each side takes
 // what the other one says as hostile: the proxy could have been taken over by a server that it
 // talked to.
 #pragma once
@@ -26,7 +28,9 @@ enum class Message : std::uint8_t {
   kReady = 2,
   kConnection = 3,
   kCredentials = 4,
-  kTrust = 5,  // The authorities that servers are checked against: certificates in PEM.
+  kTrust = 5,      // The authorities that servers are checked against: certificates in PEM.
+  kRecording = 6,  // Bytes of a recording (src/egress/recording.h).
+  kCut = 7,        // What comes now is not in the recording: it has as many bytes as it may have.
 };
 
 // Where the proxy listens inside the sandbox: on 127.0.0.1.
@@ -46,6 +50,16 @@ struct Upstream {
   friend bool operator==(const Upstream&, const Upstream&) = default;
 };
 
+// Bytes that a recording has at most.
+inline constexpr std::uint64_t kMostRecorded = 8ULL << 20;
+
+// What the proxy does with a recording.
+enum class Taping : std::uint8_t {
+  kNone,
+  kRecord,  // Keeps what is asked and answered, for which it reads TLS to all hosts.
+  kReplay,  // Answers from a recording. The proxy connects nowhere, and asks no name server.
+};
+
 struct Order {
   NetworkRules rules{};
   // Which name servers to ask; none: no name has an address. At most kMaxNameServers.
@@ -59,6 +73,8 @@ struct Order {
   NetworkBudget budget{};
   // kCredentials and kTrust follow.
   bool has_credentials = false;
+  Taping taping = Taping::kNone;
+  std::uint64_t recorded_bytes = 0;  // Those of kMostRecorded that this one may have.
   // As root: the user and group that the proxy becomes. Zero: it stays who it is.
   std::uint32_t identity = 0;
 

@@ -20,6 +20,8 @@ Order example_order() {
   order.public_only = true;
   order.budget = {.connections = 3, .received = 1ULL << 40, .rate = 1'024};
   order.has_credentials = true;
+  order.taping = Taping::kReplay;
+  order.recorded_bytes = 1ULL << 20;
   order.identity = 7;
   return order;
 }

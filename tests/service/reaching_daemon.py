@@ -10,14 +10,14 @@ from daemon import Daemon
 from network import NO_PROXY, NameServer  # tests/attacks
 
 
-def start_reaching(case, authority, hosts, others=()):
+def start_reaching(case, authority, hosts, others=(), options=()):
     """For the tests of a class: each of `hosts` is this machine, and `others` are what they are."""
     names = NameServer({host: [["127.0.0.1"]] for host in hosts}
                        | {host: [[socket.gethostbyname(host)]] for host in others})
     case.addClassCleanup(names.close)
     daemon = Daemon()
     case.addClassCleanup(daemon.discard)
-    daemon.options = ["--network", "any"]
+    daemon.options = ["--network", "any", *options]
     with mock.patch.dict(os.environ, NO_PROXY | {
             "GLOVEBOX_NAME_SERVERS": names.address,
             "SSL_CERT_FILE": str(authority.certificate)}):

@@ -16,9 +16,11 @@ function passedOn(env: models.Environment = {}): models.Environment {
 }
 
 /** Refuses what only a daemon can do, instead of leaving it out. */
-function check({ network, files = {}, checks }: models.RunRequest): void {
-  if (checks !== undefined) {
-    throw new UnsupportedError("the program takes no 'checks'", { code: "unsupported", hint: "use a daemon" });
+function check({ network, files = {}, checks, replay_network }: models.RunRequest): void {
+  for (const [name, value] of Object.entries({ checks, replay_network })) {
+    if (value !== undefined) {
+      throw new UnsupportedError(`the program takes no '${name}'`, { code: "unsupported", hint: "use a daemon" });
+    }
   }
   if (network?.default !== undefined || network?.precedence !== undefined) {
     throw new UnsupportedError("the program has no 'default' and 'precedence' of network rules",

@@ -17,6 +17,7 @@
 #include "audit/query.h"
 #include "audit/record_hash.h"
 #include "audit/segments.h"
+#include "audit/recordings.h"
 #include "audit/verify.h"
 #include "base/text.h"
 #include "cli/daemon/commands.h"
@@ -245,7 +246,8 @@ void print_report(const audit::Report& report) {
 Result<int> verify(const AuditOptionsText& options) {
   const auto known = GB_TRY(known_heads(options));
   const Opened journal = GB_TRY(open_journal(options));
-  const audit::Report report = GB_TRY(audit::verify(journal.directory.get(), journal.key, known));
+  audit::Report report = GB_TRY(audit::verify(journal.directory.get(), journal.key, known));
+  GB_TRY(audit::verify_recordings(journal.directory.get(), report));
   if (options.json) {
     std::cout << json_of(report).dump(2) << "\n";
   } else {

@@ -19,6 +19,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/sys/wait_set.h"
+#include "base/bytes.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/commands.h"
@@ -64,6 +65,7 @@ struct ServeOptionsText {
   std::vector<std::string> package_indexes;
   std::string audit = "requests";
   std::string audit_keep;
+  std::string audit_network;
   std::string otlp_endpoint;
   std::string trace_ratio;
   bool listen_given = false;
@@ -121,6 +123,16 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   if (!text.audit_keep.empty()) {
     options.audit.keep =
         std::chrono::duration_cast<std::chrono::seconds>(GB_TRY(parse_duration(text.audit_keep)));
+  }
+  if (!text.audit_network.empty()) {
+    const auto size = parse_bytes(text.audit_network);
+    if (!size || size->count == 0) {
+      return Error(ErrorCode::kInvalid,
+                   "invalid size '" + printable(text.audit_network) + "' of --audit-network",
+                   "write it as 512M or 10G");
+    }
+    options.audit.network = size->count;
+    options.audit.inputs = true;
   }
   if (!text.for_host_program) {  // Whose environment speaks of the host program's own traces.
     options.traces =
@@ -299,6 +311,11 @@ void add_serve(CLI::App& app, Action* action) {
                     "Record code and commands in full, not only their hashes");
   command->add_flag("--audit-inputs", options.audit.inputs,
                     "Record what runs are given and print, too, for 'glovebox replay'");
+  command
+      ->add_option("--audit-network", text->audit_network,
+                   "Record what the network answers to runs as well, in at most so many bytes for "
+                   "each tenant; implies --audit-inputs, and TLS is read for it")
+      ->type_name("SIZE");
   command->add_flag("--audit-files", options.audit.files,
                     "Record which files each execution in a context changed, too; it takes longer "
                     "the more files there are");

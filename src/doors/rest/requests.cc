@@ -239,6 +239,7 @@ Result<RunRequest> read_run_request(Fields& fields) {
   request.verify = fields.text("verify", 64 * 1024).value_or("");
   request.checks = GB_TRY(read_checks(fields));
   request.network = GB_TRY(read_network(fields)).value_or(NetworkRules());
+  request.replay_network = fields.text("replay_network", 64).value_or("");
   read_tier(fields, request.tier);
   read_user_inside(fields, request);
   request.nested = fields.flag("nested").value_or(false);

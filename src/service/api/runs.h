@@ -18,6 +18,7 @@
 #include "spec/guest_rules.h"
 #include "spec/limit_fields.h"
 #include "spec/network_rules.h"
+#include "spec/network_tape.h"
 
 namespace glovebox {
 
@@ -41,9 +42,12 @@ struct RunRequest {
   std::string verify{};
   Checks checks{};
   NetworkRules network{};
+  // The id of a run whose recording answers in place of the network; empty: the network does.
+  std::string replay_network{};
   std::string idempotency_key{};
   // Of the guard, never of a client: its sandbox shows glovebox-analyser.
   bool analysis = false;
+  NetworkTape tape{};  // Likewise: what replay_network stands for, and what is recorded.
 };
 
 // A program that is compiled once and judged by cases (service/judge/judge.h). Of `program`, its

@@ -17,6 +17,7 @@
 
 #include "audit/journal.h"
 #include "audit/query.h"
+#include "audit/recordings.h"
 #include "base/result.h"
 #include "service/api/caller.h"
 #include "service/api/ending.h"
@@ -44,6 +45,8 @@ class AuditTrail {
   struct Options {
     bool code_in_full = false;  // Code and commands are recorded too, not only what they hash to.
     bool inputs = false;        // And what runs are given and print (replay_records.h).
+    // And what the network answers to them; null: it is not recorded. Outlives the trail.
+    audit::Recordings* recordings = nullptr;
   };
 
   AuditTrail(audit::Journal& journal, const Options& options)
@@ -90,6 +93,7 @@ class AuditTrail {
   void add_text(nlohmann::ordered_json& details, const char* name, std::string_view text) const;
 
   [[nodiscard]] bool records_inputs() const { return options_.inputs; }
+  [[nodiscard]] audit::Recordings* recordings() const { return options_.recordings; }
   // The request of a run, where it is recorded and not too large; its size where it is.
   void add_request(nlohmann::ordered_json& details, nlohmann::ordered_json body) const;
 

@@ -150,6 +150,9 @@ Deed deed_of(const RunRequest& request, const AuditTrail* trail) {
   made.details["root"] = request.as_root;
   made.details["nested"] = request.nested;
   made.details["network"] = network_of(request.network);
+  if (!request.replay_network.empty()) {
+    made.details["replay_network"] = clipped(request.replay_network);
+  }
   add_inputs(made.details, request, trail);
   return made;
 }

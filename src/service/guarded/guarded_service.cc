@@ -524,15 +524,41 @@ Result<void> GuardedService::run_in_template(const Caller& caller,
 Result<void> GuardedService::run(const Caller& caller,
                                  const RunRequest& request,
                                  const EventSink& sink) {
-  return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
-                           [&](const EventSink& watched) -> Result<void> {
-                             if (request.image.empty()) {
-                               return run_in_template(caller, request, watched);
-                             }
-                             const auto wanted = [&watched] { return watched({}); };
-                             return run_in_template(
-                                 caller, GB_TRY(with_template(caller, request, wanted)), watched);
-                           });
+  RunRequest whole = request;
+  Result<void> may = guard_.work(caller);
+  if (may && !request.replay_network.empty()) {
+    may = guard_.tenant(caller, kAdmin);
+    if (may) {
+      whole.tape.recording = GB_TRY(recording_of(caller, request.replay_network));
+    }
+  }
+  const bool records = !whole.tape.recording && lets_out(request.network);
+  return recorder_.execute(
+      caller, deed_of(request, recorder_.trail()), std::move(may), sink,
+      [&](const EventSink& watched) -> Result<void> {
+        if (whole.image.empty()) {
+          return run_in_template(caller, whole, watched);
+        }
+        const auto wanted = [&watched] { return watched({}); };
+        return run_in_template(caller, GB_TRY(with_template(caller, whole, wanted)), watched);
+      },
+      records ? &whole.tape : nullptr);
+}
+
+// What the network answered to a run that the caller may read about.
+Result<std::string> GuardedService::recording_of(const Caller& caller, const std::string& run) {
+  const audit::Page found = GB_TRY(
+      audit_records(caller, {.newest = 1, .action = "run.end", .sandbox = run}));
+  const Error none(ErrorCode::kNotFound, "no network was recorded of the run '" + printable(run) + "'",
+                   "runs are recorded for this while the daemon runs with --audit-network");
+  if (found.records.empty() || recorder_.trail() == nullptr ||
+      recorder_.trail()->recordings() == nullptr) {
+    return none;
+  }
+  const audit::Record& end = found.records.front();
+  const auto claim = audit::recording_claim(end);
+  return claim ? recorder_.trail()->recordings()->read(end.entry.tenant, claim->start, claim->sha256)
+               : Result<std::string>(none);
 }
 
 // Processes.

@@ -201,6 +201,7 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
                                 const Request& request,
                                 const std::function<bool()>& wanted);
   Result<SandboxInfo> create_from_template(const Caller& caller, const SandboxRequest& request);
+  Result<std::string> recording_of(const Caller& caller, const std::string& run);
   Result<void> run_in_template(const Caller& caller,
                                const RunRequest& request,
                                const EventSink& sink);

@@ -10,7 +10,9 @@
 #include "base/digest/digest.h"
 #include "base/text.h"
 #include "service/guarded/replay_records.h"
+#include "spec/egress_protocol.h"
 #include "spec/json/raw_json.h"
+#include "spec/json/recording_event.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox {
@@ -189,6 +191,19 @@ struct Outcome {
   }
 };
 
+// What the record of an end says of a recording.
+Result<Json> keep(audit::Recordings::Place& place, const NetworkRecording& recording) {
+  if (place.room() == 0) {
+    return Json{{"left_out", "the tenant has as many recordings as it may have"}};
+  }
+  Json told{{"bytes", recording.bytes.size()}, {"sha256", sha256_hex(recording.bytes)}};
+  if (recording.cut) {
+    told["incomplete"] = true;
+  }
+  GB_TRY(place.keep(recording.bytes));
+  return told;
+}
+
 Deed tool_call_of(const Deed& deed, const nlohmann::json& event) {
   const std::string arguments =
       event.contains("arguments")
@@ -244,7 +259,8 @@ Result<void> Recorder::execute(const Caller& caller,
                                Deed deed,
                                Result<void> may,
                                const EventSink& sink,
-                               const Execution& call) const {
+                               const Execution& call,
+                               NetworkTape* tape) const {
   GB_TRY(allowed(caller, deed, std::move(may)));
   const std::string tenant = caller.tenant;
   const std::string sandbox = deed.sandbox;
@@ -258,14 +274,15 @@ Result<void> Recorder::execute(const Caller& caller,
     return !stop && sink(event);
   };
   auto done = trail_ == nullptr ? call(stoppable)
-                                : execute_recorded(caller, std::move(deed), stoppable, call);
+                                : execute_recorded(caller, std::move(deed), stoppable, call, tape);
   return stop ? Result<void>(refusal_by(*stop)) : done;
 }
 
 Result<void> Recorder::execute_recorded(const Caller& caller,
                                         Deed start,
                                         const EventSink& sink,
-                                        const Execution& call) const {
+                                        const Execution& call,
+                                        NetworkTape* tape) const {
   Deed end{.action = start.action + ".end",
            .sandbox = start.sandbox,
            .context = start.context,
@@ -278,6 +295,13 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
   // It is in the file before anything runs, and comes to the disk meanwhile.
   std::uint64_t asked = GB_TRY(trail_->note(caller, door_, start, nullptr));
   end.details["start"] = asked;
+  std::optional<audit::Recordings::Place> place;
+  if (tape != nullptr && trail_->recordings() != nullptr) {
+    place.emplace(
+        GB_TRY(trail_->recordings()->begin(caller.tenant, asked, egress::kMostRecorded)));
+    tape->room = place->room();
+  }
+  NetworkRecording recording;
   std::optional<Outcome> outcome;
   std::string verdict;
   bool left = false;
@@ -287,6 +311,9 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
   const auto done = call([&](std::string_view event) {
     if (event.empty() && !trail_->waits_for_ends()) {
       trail_->flush_meanwhile(asked);
+    }
+    if (place && take_recording_event(event, recording)) {
+      return true;
     }
     const auto tool = tool_call_in(event);
     if (const bool recorded_alone = tool && ++tool_calls <= kMostToolCalls;
@@ -320,6 +347,9 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
     left = !sink(event);
     return !left;
   });
+  if (place) {
+    end.details["network_recording"] = GB_TRY(keep(*place, recording));
+  }
   if (tool_calls > 0) {
     end.details["tool_calls"] = tool_calls;
   }

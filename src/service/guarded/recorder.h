@@ -57,13 +57,15 @@ class Recorder {
   // status, before the verdict is told. Calls of tools are recorded as they come. What was asked
   // for comes to the disk while it is done, in the caller's thread, and the verdict waits for that;
   // for ACTION.end too, where the journal's durability is kAll. It is interrupted when an emergency
-  // stop comes to hold for it.
+  // stop comes to hold for it. Where there is a tape, and the network is recorded, it has its room
+  // when `call` begins, and what was recorded is on the disk before ACTION.end says so.
   using Execution = std::function<Result<void>(const EventSink& sink)>;
   Result<void> execute(const Caller& caller,
                        Deed deed,
                        Result<void> may,
                        const EventSink& sink,
-                       const Execution& call) const;
+                       const Execution& call,
+                       NetworkTape* tape = nullptr) const;
 
   // A record that nobody waits for: it comes to the disk with the next one, or within a second.
   Result<void> remark(const Caller& caller, const Deed& deed) const;
@@ -79,7 +81,8 @@ class Recorder {
   Result<void> execute_recorded(const Caller& caller,
                                 Deed start,
                                 const EventSink& sink,
-                                const Execution& call) const;
+                                const Execution& call,
+                                NetworkTape* tape) const;
 
   SandboxService& service_;
   AuditTrail* const trail_;

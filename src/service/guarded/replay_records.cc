@@ -136,6 +136,7 @@ Json request_body(const RunRequest& request) {
   if (!request.checks.empty()) {
     body["checks"] = checks_of(request.checks);
   }
+  put("replay_network", request.replay_network);
   if (request.language.empty()) {
     body.erase("language");
   }

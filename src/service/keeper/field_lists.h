@@ -174,6 +174,9 @@ inline constexpr auto kFields<Checks> =
     std::tuple{Field{"commands", &Checks::commands}, Field{"files", &Checks::files},
                Field{"schemas", &Checks::schemas}, Field{"reviews", &Checks::reviews}};
 template <>
+inline constexpr auto kFields<NetworkTape> = std::tuple{
+    Field{"room", &NetworkTape::room}, Field{"recording", &NetworkTape::recording}};
+template <>
 inline constexpr auto kFields<RunRequest> =
     std::tuple{Field{"template", &RunRequest::template_name},
                Field{"language", &RunRequest::language},
@@ -192,7 +195,8 @@ inline constexpr auto kFields<RunRequest> =
                Field{"checks", &RunRequest::checks},
                Field{"network", &RunRequest::network},
                Field{"key", &RunRequest::idempotency_key},
-               Field{"analysis", &RunRequest::analysis}};
+               Field{"analysis", &RunRequest::analysis},
+               Field{"tape", &RunRequest::tape}};
 template <>
 inline constexpr auto kFields<JudgeCase> =
     std::tuple{Field{"name", &JudgeCase::name},         Field{"input", &JudgeCase::input},

@@ -10,6 +10,7 @@
 #include "service/runs/analyser_program.h"
 #include "service/runs/one_shot.h"
 #include "service/runs/stream_events.h"
+#include "spec/json/recording_event.h"
 #include "spec/json/verdict_json.h"
 
 namespace glovebox::keeper {
@@ -89,6 +90,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
     one_shot.network = order.network->rules;
     one_shot.public_only = order.network->public_only;
     one_shot.secrets = order.network->secrets;
+    one_shot.tape = request.tape;
   }
   one_shot.contents = request.files;
   one_shot.verify = request.verify;
@@ -124,6 +126,11 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   }
   out.finish(result.verdict.out);
   err.finish(result.verdict.err);
+  if (one_shot.tape.room > 0) {
+    for (const std::string& event : recording_events(result.recording)) {
+      emit(event);
+    }
+  }
   context.wire.queue(MessageType::kEvent, verdict_event(result.verdict));  // Goes with the answer.
   return nlohmann::json();
 }

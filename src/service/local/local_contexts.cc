@@ -257,7 +257,10 @@ Result<void> LocalService::pass_events(std::string_view call,
 Result<void> LocalService::run_once(const Caller& caller,
                                     const RunRequest& request,
                                     const EventSink& sink) {
-  GB_TRY(check_network(request.network, false));
+  const bool replays = request.tape.recording.has_value();
+  if (!replays) {
+    GB_TRY(check_network(request.network, false));
+  }
   GB_TRY(check_nested(request.nested));
   GB_TRY(pressure_.check());
   const ExecutionLease slot = GB_TRY(
@@ -266,7 +269,12 @@ Result<void> LocalService::run_once(const Caller& caller,
   GB_TRY(choose_placeholders(rules.credentials));
   keeper::CreateOrder order;
   order.tenant = caller.tenant;
-  order.network = GB_TRY(way_out(caller.tenant, rules));
+  if (replays) {
+    // Nothing gets out, so nobody's policy is asked and no secret is needed.
+    order.network = keeper::NetworkOrder{.rules = rules, .public_only = false};
+  } else {
+    order.network = GB_TRY(way_out(caller.tenant, rules));
+  }
   RunRequest whole = request;
   std::string archive;
   if (request.template_name != "default") {

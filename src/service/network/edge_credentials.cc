@@ -60,20 +60,27 @@ bool add_extension(X509* certificate, int kind, const std::string& value) {
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-// "permitted;DNS:…" for each host. A kind of name without any would be free, so it is closed.
-std::string constraints_of(const CredentialRules& rules) {
+std::string mask_of(const IpBlock& block) {
+  IpAddress mask{.v4 = block.address.v4};
+  for (unsigned bit = 0; bit < block.bits; ++bit) {
+    mask.bytes[bit / 8] |= static_cast<std::uint8_t>(0x80U >> (bit % 8));
+  }
+  return mask.to_text();
+}
+
+// "permitted;DNS:…" for each host. A kind of name without any would be free, so it is closed, unless
+// any name may lead to an address.
+std::string constraints_of(const std::vector<NetworkRule>& places, bool any_name = false) {
   std::string text = "critical";
-  bool names = false;
+  bool names = any_name;
   bool addresses = false;
-  for (const NetworkRule& place : places_of(rules)) {
+  for (const NetworkRule& place : places) {
     if (!place.name.empty()) {
       // Covers what is below it, too; the proxy makes certificates for its rules' hosts only.
-      text += ",permitted;DNS:" + place.name;
+      text += any_name ? "" : ",permitted;DNS:" + place.name;
       names = true;
     } else {
-      const bool v4 = place.block.address.v4;
-      text += ",permitted;IP:" + place.block.address.to_text() +
-              (v4 ? "/255.255.255.255" : "/ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff");
+      text += ",permitted;IP:" + place.block.address.to_text() + "/" + mask_of(place.block);
       addresses = true;
     }
   }
@@ -101,7 +108,8 @@ bool set_name(X509* certificate) {
          X509_set_issuer_name(certificate, name) == 1;
 }
 
-Result<EdgeAuthority> make_authority(const CredentialRules& rules) {
+// `constraints`: of constraints_of(); empty: it may vouch for any host.
+Result<EdgeAuthority> make_authority(const std::string& constraints) {
   const Key key(EVP_EC_gen("P-256"));
   const Certificate certificate(X509_new());
   X509* const made = certificate.get();
@@ -112,7 +120,7 @@ Result<EdgeAuthority> make_authority(const CredentialRules& rules) {
       !add_extension(made, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
       !add_extension(made, NID_key_usage, "critical,keyCertSign") ||
       !add_extension(made, NID_subject_key_identifier, "hash") ||
-      !add_extension(made, NID_name_constraints, constraints_of(rules)) ||
+      (!constraints.empty() && !add_extension(made, NID_name_constraints, constraints)) ||
       X509_sign(made, key.get(), EVP_sha256()) <= 0) {
     return failed();
   }
@@ -179,12 +187,38 @@ Result<EdgeCredentials> EdgeCredentials::make(const CredentialRules& rules,
   made.credentials_ = GB_TRY(egress::make_credentials(rules, secrets));
   if (needs_authority(rules)) {
     made.covered_ = rules;
-    made.trust_ = GB_TRY(machine_authorities());
-    EdgeAuthority authority = GB_TRY(make_authority(rules));
-    made.credentials_.authority_certificate = std::move(authority.certificate);
-    made.credentials_.authority_key = std::move(authority.key);
+    GB_TRY(made.add_authority(constraints_of(places_of(rules))));
   }
   return made;
+}
+
+Result<EdgeCredentials> EdgeCredentials::make(const NetworkRules& rules,
+                                              const SecretValues& secrets,
+                                              const NetworkTape& tape) {
+  if (!tape.runs()) {
+    return make(rules.credentials, secrets);
+  }
+  EdgeCredentials made;
+  made.rules_ = rules.credentials;
+  if (!tape.recording) {
+    made.credentials_ = GB_TRY(egress::make_credentials(rules.credentials, secrets));
+  }
+  std::vector<NetworkRule> places = places_of(rules.credentials);
+  places.insert(places.end(), rules.allow.begin(), rules.allow.end());
+  const bool any_name =
+      std::ranges::any_of(places, [](const NetworkRule& place) { return place.name.empty(); });
+  GB_TRY(made.add_authority(rules.otherwise == NetworkRules::Otherwise::kAllow
+                                ? ""
+                                : constraints_of(places, any_name)));
+  return made;
+}
+
+Result<void> EdgeCredentials::add_authority(const std::string& constraints) {
+  trust_ = GB_TRY(machine_authorities());
+  EdgeAuthority authority = GB_TRY(make_authority(constraints));
+  credentials_.authority_certificate = std::move(authority.certificate);
+  credentials_.authority_key = std::move(authority.key);
+  return {};
 }
 
 Result<EdgeCredentials> EdgeCredentials::changed(const CredentialRules& rules,

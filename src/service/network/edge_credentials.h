@@ -3,7 +3,7 @@
 // certificate authority by which it reads requests within TLS.
 //
 // The authority is this sandbox's alone. Its certificate is trusted inside and nowhere else, and is
-// good for the hosts of the rules only (name constraints, RFC 5280, 4.2.1.10), so that nobody who
+// good for the hosts of the secrets only, or of all rules where the network is recorded (name constraints, RFC 5280, 4.2.1.10), so that nobody who
 // gets hold of its key can speak for another host.
 #pragma once
 
@@ -15,6 +15,8 @@
 #include "spec/command.h"
 #include "spec/credential_rules.h"
 #include "spec/egress_protocol.h"
+#include "spec/network_rules.h"
+#include "spec/network_tape.h"
 
 namespace glovebox {
 
@@ -39,6 +41,13 @@ class EdgeCredentials {
   // shows a value.
   static Result<EdgeCredentials> make(const CredentialRules& rules, const SecretValues& secrets);
 
+  // Those of a sandbox whose network is recorded or answered from a recording: with an authority
+  // for all hosts that the rules allow, since TLS to all of them is read. Where a recording answers,
+  // nothing is filled in, and no value is needed.
+  static Result<EdgeCredentials> make(const NetworkRules& rules,
+                                      const SecretValues& secrets,
+                                      const NetworkTape& tape);
+
   // The same for rules that come later, with the authority that the sandbox trusts already.
   // kConflict where they concern hosts over TLS that it cannot speak for.
   [[nodiscard]] Result<EdgeCredentials> changed(const CredentialRules& rules,
@@ -51,13 +60,16 @@ class EdgeCredentials {
   void announce(Environment& env) const;
 
   [[nodiscard]] bool empty() const {
-    return credentials_.substitutions.empty() && credentials_.settings.empty();
+    return credentials_.substitutions.empty() && credentials_.settings.empty() &&
+           credentials_.authority_key.empty();
   }
   [[nodiscard]] const egress::Credentials& credentials() const { return credentials_; }
   // The certificates that servers are checked against.
   [[nodiscard]] const std::string& trust() const { return trust_; }
 
  private:
+  Result<void> add_authority(const std::string& constraints);
+
   CredentialRules rules_;
   CredentialRules covered_;  // Those that the authority was made for.
   egress::Credentials credentials_;

@@ -32,6 +32,23 @@ std::optional<std::string> own_variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+egress::Taping taping_of(const NetworkTape& tape) {
+  return tape.recording  ? egress::Taping::kReplay
+         : tape.room > 0 ? egress::Taping::kRecord
+                         : egress::Taping::kNone;
+}
+
+// In pieces that fit a frame, and the empty one behind them.
+void append_recording(std::string& frames, std::string_view bytes) {
+  bool more = true;
+  while (more) {
+    const std::string_view piece = bytes.substr(0, kMaxFramePayload);
+    append_frame(frames, static_cast<std::uint8_t>(egress::Message::kRecording), 0, piece);
+    bytes.remove_prefix(piece.size());
+    more = !piece.empty();
+  }
+}
+
 Result<void> send_all(int socket, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -94,33 +111,39 @@ Result<std::unique_ptr<Egress>> Egress::start(Sandbox& sandbox,
                                               const NetworkRules& rules,
                                               const EdgeCredentials& credentials,
                                               Observer observer,
-                                              bool public_only) {
+                                              bool public_only,
+                                              const NetworkTape& tape) {
   const WayOut way_out = sandbox.take_way_out();
   return launch({.listener = way_out.listener.get(),
                  .names = way_out.names.get(),
                  .identity = sandbox.helper_uid(),
                  .public_only = public_only},
-                false, rules, credentials, std::move(observer));
+                false, rules, credentials, std::move(observer), tape);
 }
 
 Result<std::unique_ptr<Egress>> Egress::start(const Place& place,
                                               const NetworkRules& rules,
                                               const EdgeCredentials& credentials,
                                               Observer observer) {
-  return launch(place, true, rules, credentials, std::move(observer));
+  return launch(place, true, rules, credentials, std::move(observer), {});
 }
 
 Result<std::unique_ptr<Egress>> Egress::launch(const Place& place,
                                                bool kept,
                                                const NetworkRules& rules,
                                                const EdgeCredentials& credentials,
-                                               Observer observer) {
+                                               Observer observer,
+                                               const NetworkTape& tape) {
   egress::Order order{.rules = rules,
                       .public_only = place.public_only,
                       .budget = rules.budget,
                       .has_credentials = !credentials.empty(),
+                      .taping = taping_of(tape),
+                      .recorded_bytes = std::min(tape.room, egress::kMostRecorded),
                       .identity = place.identity};
-  GB_TRY(describe_host(order, own_variable));
+  if (!tape.recording) {
+    GB_TRY(describe_host(order, own_variable));
+  }
   if (order.public_only) {
     // It would look names up for us, and its password is none of a stranger's proxy.
     order.http_upstream.reset();
@@ -142,7 +165,11 @@ Result<std::unique_ptr<Egress>> Egress::launch(const Place& place,
     append_frame(frame, static_cast<std::uint8_t>(egress::Message::kTrust), 0, credentials.trust());
   }
   std::unique_ptr<Egress> started(new Egress(std::move(process), std::move(control.ours),
-                                             kept ? place.listener : -1, std::move(observer)));
+                                             kept ? place.listener : -1, std::move(observer),
+                                             order.recorded_bytes));
+  if (tape.recording) {
+    append_recording(frame, *tape.recording);
+  }
   // One that ended at once says why on its standard error.
   if (send_all(started->control_.get(), frame) && started->await_ready()) {
     started->listener_ = std::thread([self = started.get()] { self->listen(); });
@@ -157,11 +184,16 @@ Result<std::unique_ptr<Egress>> Egress::launch(const Place& place,
                    (why.empty() ? std::string() : ": " + printable(to_utf8(why))));
 }
 
-Egress::Egress(confined::Process process, UniqueFd control, int listener, Observer observer)
+Egress::Egress(confined::Process process,
+               UniqueFd control,
+               int listener,
+               Observer observer,
+               std::uint64_t room)
     : process_(std::move(process)),
       control_(std::move(control)),
       sandbox_listener_(listener),
-      observer_(std::move(observer)) {}
+      observer_(std::move(observer)),
+      room_(room) {}
 
 Egress::~Egress() { end(); }
 
@@ -213,8 +245,14 @@ bool Egress::take_frames() {
     if (!*more) {
       return true;
     }
+    if (frame.type != static_cast<std::uint8_t>(egress::Message::kConnection)) {
+      if (!take_recorded(frame)) {
+        return false;
+      }
+      continue;
+    }
     auto connection = egress::decode_connection(frame.payload);
-    if (frame.type != static_cast<std::uint8_t>(egress::Message::kConnection) || !connection) {
+    if (!connection) {
       return false;
     }
     if (observer_) {
@@ -227,6 +265,22 @@ bool Egress::take_frames() {
       ++record_.more;
     }
   }
+}
+
+// False where it is nothing that a proxy says that is to record, or more than it may.
+bool Egress::take_recorded(const Frame& frame) {
+  const std::lock_guard lock(mutex_);
+  NetworkRecording& recording = record_.recording;
+  if (frame.type == static_cast<std::uint8_t>(egress::Message::kCut) && room_ > 0) {
+    recording.cut = true;
+    return true;
+  }
+  if (frame.type != static_cast<std::uint8_t>(egress::Message::kRecording) ||
+      frame.payload.size() > room_ - recording.bytes.size()) {
+    return false;
+  }
+  recording.bytes += frame.payload;
+  return true;
 }
 
 Egress::Record Egress::record() const {

@@ -21,6 +21,7 @@
 #include "spec/connection_record.h"
 #include "spec/egress_protocol.h"
 #include "spec/network_rules.h"
+#include "spec/network_tape.h"
 
 namespace glovebox {
 
@@ -43,7 +44,8 @@ class Egress {
                                                const NetworkRules& rules,
                                                const EdgeCredentials& credentials,
                                                Observer observer,
-                                               bool public_only = false);
+                                               bool public_only = false,
+                                               const NetworkTape& tape = {});
 
   // As start(), with sockets that the caller keeps, so that another proxy may follow this one.
   // Once this one is dead though nobody has ended it, the listener takes no connections: programs
@@ -68,6 +70,7 @@ class Egress {
   struct Record {
     std::vector<ConnectionRecord> connections;
     std::uint64_t more = 0;
+    NetworkRecording recording{};  // Where the tape had room for one.
   };
   [[nodiscard]] Record record() const;
 
@@ -83,17 +86,24 @@ class Egress {
                                                 bool kept,
                                                 const NetworkRules& rules,
                                                 const EdgeCredentials& credentials,
-                                                Observer observer);
-  Egress(confined::Process process, UniqueFd control, int listener, Observer observer);
+                                                Observer observer,
+                                                const NetworkTape& tape);
+  Egress(confined::Process process,
+         UniqueFd control,
+         int listener,
+         Observer observer,
+         std::uint64_t room);
   Result<void> await_ready();
   void listen();
   void receive_records();
   bool take_frames();
+  bool take_recorded(const Frame& frame);
 
   confined::Process process_;
   const UniqueFd control_;
   const int sandbox_listener_;  // Of the caller; -1: it is the proxy's alone.
   const Observer observer_;
+  const std::uint64_t room_;  // For a recording.
   std::atomic<bool> ending_ = false;
   FrameParser parser_;
   mutable std::mutex mutex_;

@@ -189,7 +189,8 @@ class OneShotRun {
         request_.from_pool && request_.packages.requests.empty() && !request_.image;
     EdgeCredentials credentials;
     if (request_.network) {
-      credentials = GB_TRY(EdgeCredentials::make(request_.network->credentials, request_.secrets));
+      credentials =
+          GB_TRY(EdgeCredentials::make(*request_.network, request_.secrets, request_.tape));
       Egress::prepare(spec, credentials);
     }
     std::unique_ptr<ReadySandbox> ready = claim_ready(plan, spec, tier);
@@ -206,7 +207,12 @@ class OneShotRun {
     std::unique_ptr<Egress> egress;
     if (request_.network) {
       egress = GB_TRY(Egress::start(*sandbox_, *request_.network, credentials, observer_.connection,
-                                    request_.public_only));
+                                    request_.public_only, request_.tape));
+      if (request_.tape.recording) {
+        result_.verdict.notes.emplace_back("the network was answered from a recording");
+      } else if (request_.tape.room > 0) {
+        result_.verdict.notes.emplace_back("the network was recorded, and TLS was read for that");
+      }
     }
     if (!request_.packages.requests.empty()) {
       result_.verdict.timings.push_back({"packages", installed});
@@ -240,6 +246,7 @@ class OneShotRun {
       Egress::Record record = egress->record();
       result_.verdict.connections = std::move(record.connections);
       result_.verdict.more_connections = record.more;
+      result_.recording = std::move(record.recording);
     }
     return std::move(result_);
   }

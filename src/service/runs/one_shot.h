@@ -19,6 +19,7 @@
 #include "spec/checks.h"
 #include "spec/guest_rules.h"
 #include "spec/network_rules.h"
+#include "spec/network_tape.h"
 #include "spec/verdict.h"
 
 namespace glovebox {
@@ -67,6 +68,7 @@ struct OneShot {
   std::optional<NetworkRules> network{};  // None: it reaches nothing.
   SecretValues secrets{};                 // That the rules name.
   bool public_only = false;               // As Egress::Place's.
+  NetworkTape tape{};                     // Of that network.
   std::vector<FileToCopy> files;
   std::map<std::string, std::string> contents;  // More files: name to bytes.
   PackageWish packages;
@@ -95,6 +97,7 @@ struct OneShotResult {
   Verdict verdict;
   std::vector<std::string> copied_out;  // Below out_directory.
   std::optional<Error> not_copied;      // Why the others, or all, are missing there.
+  NetworkRecording recording;           // Of the network, where its tape had room.
 };
 
 // The tier for a run of this language: the one that is wished for, or the only one that can do what

@@ -367,6 +367,11 @@ class RunRequest(Model):
     """A command that verifies the result."""
     checks: Optional[Checks] = None
     network: Optional[Network] = None
+    replay_network: Optional[str] = None
+    """Id of an earlier run, whose recorded answers (`glovebox serve --audit-network`) come in place
+    of the network's: nothing is connected to, and what has no answer is refused. Needs the scope
+    `admin`.
+    """
     policy: Optional[List[str]] = None
     """Names of policies that check what runs in it, beside the daemon's own; the strictest decides.
     """

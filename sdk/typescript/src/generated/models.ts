@@ -471,6 +471,8 @@ export interface RunRequest {
   verify?: string | undefined;
   checks?: Checks | undefined;
   network?: Network | undefined;
+  /** Id of an earlier run, whose recorded answers (`glovebox serve --audit-network`) come in place of the network's: nothing is connected to, and what has no answer is refused. Needs the scope `admin`. */
+  replay_network?: string | undefined;
   /** Names of policies that check what runs in it, beside the daemon's own; the strictest decides. */
   policy?: string[] | undefined;
 }

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "audit/recordings.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "audit/query.h"
+#include "audit/segments.h"
+#include "base/digest/digest.h"
+#include "base/sys/write_all.h"
+
+namespace glovebox::audit {
+namespace {
+
+constexpr const char* kDirectory = "network";
+constexpr std::size_t kDigits = 20;
+constexpr std::size_t kMostTenant = 64;
+// Less would hold next to nothing.
+constexpr std::uint64_t kLeastRoom = 64UL << 10;
+// Of a file that somebody may have put there.
+constexpr std::size_t kMostRead = 64UL << 20;
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+bool is_tenant(std::string_view name) {
+  return !name.empty() && name.size() <= kMostTenant &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") == name.npos;
+}
+
+// "00000000000000000012.default". kInvalid for a tenant that a record cannot have.
+Result<std::string> name_of(std::string_view tenant, std::uint64_t start) {
+  if (!is_tenant(tenant)) {
+    return Error(ErrorCode::kInvalid, "a recording of no tenant");
+  }
+  const std::string number = std::to_string(start);
+  return std::string(kDigits - number.size(), '0') + number + "." + std::string(tenant);
+}
+
+struct Named {
+  std::string name{};
+  std::uint64_t start = 0;
+  std::string tenant{};
+};
+
+Result<std::vector<Named>> list(int directory) {
+  UniqueFd copy(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, CloseDirectory> entries(copy ? ::fdopendir(copy.get()) : nullptr);
+  if (!entries) {
+    return Error::from_errno("list the recordings of the audit journal");
+  }
+  (void)copy.release();
+  std::vector<Named> found;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+  while (const dirent* const entry = ::readdir(entries.get())) {
+    Named named{.name = entry->d_name};
+    const char* const begin = named.name.data();
+    const auto read = std::from_chars(begin, begin + named.name.size(), named.start);
+    const auto digits = static_cast<std::size_t>(read.ptr - begin);
+    if (read.ec == std::errc() && digits == kDigits && digits < named.name.size()) {
+      named.tenant = named.name.substr(digits + 1);
+      found.push_back(std::move(named));
+    }
+  }
+  return found;
+}
+
+// kNotFound where there is none, kConflict where it is another one.
+Result<std::string> read_one(int directory,
+                             std::string_view tenant,
+                             std::uint64_t start,
+                             std::string_view sha256) {
+  const std::string name = GB_TRY(name_of(tenant, start));
+  const UniqueFd file = GB_TRY(open_regular(directory, name, O_RDONLY));
+  std::string bytes;
+  std::vector<char> block(256UL << 10);
+  for (;;) {
+    const ssize_t got = ::read(file.get(), block.data(), block.size());
+    if (got < 0 && errno != EINTR) {
+      return Error::from_errno("read a recording of the audit journal");
+    }
+    if (got == 0 || bytes.size() > kMostRead) {
+      break;
+    }
+    bytes.append(block.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  }
+  if (sha256_hex(bytes) != sha256) {
+    return Error(ErrorCode::kConflict, "the recording of the network was changed",
+                 "'glovebox audit verify' shows what else was");
+  }
+  return bytes;
+}
+
+Result<UniqueFd> open_recordings(int journal) {
+  UniqueFd directory(
+      ::openat(journal, kDirectory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  return directory ? Result<UniqueFd>(std::move(directory))
+                   : Error::from_errno("open the recordings of the audit journal");
+}
+
+}  // namespace
+
+std::optional<RecordingClaim> recording_claim(const Record& end) {
+  const auto details = nlohmann::json::parse(end.entry.details, nullptr, false);
+  const auto found = details.is_object() ? details.find("network_recording") : details.end();
+  if (!details.is_object() || found == details.end() || !found->is_object() ||
+      !found->contains("sha256")) {
+    return std::nullopt;
+  }
+  const auto start = details.find("start");
+  const auto hash = found->find("sha256");
+  if (start == details.end() || !start->is_number_unsigned() || !hash->is_string()) {
+    return std::nullopt;
+  }
+  return RecordingClaim{.start = start->get<std::uint64_t>(), .sha256 = hash->get<std::string>()};
+}
+
+Result<std::unique_ptr<Recordings>> Recordings::open(const std::string& journal,
+                                                     std::uint64_t most) {
+  UniqueFd parent = GB_TRY(open_directory(journal));
+  if (::mkdirat(parent.get(), kDirectory, 0700) != 0 && errno != EEXIST) {
+    return Error::from_errno("make the directory of recordings");
+  }
+  UniqueFd directory = GB_TRY(open_recordings(parent.get()));
+  std::unique_ptr<Recordings> opened(
+      new Recordings(std::move(parent), std::move(directory), most));
+  const std::scoped_lock lock(opened->mutex_);
+  GB_TRY(opened->look());
+  return opened;
+}
+
+// With the lock. Removes what belongs to no record any more, and counts what there is.
+Result<void> Recordings::look() {
+  const auto segments = GB_TRY(list_segments(journal_.get()));
+  const std::uint64_t first = segments.empty() ? 1 : segments.front();
+  if (first == first_) {
+    return {};
+  }
+  first_ = first;
+  used_.clear();
+  for (const Named& each : GB_TRY(list(directory_.get()))) {
+    struct stat status {};
+    if (each.start < first) {
+      (void)::unlinkat(directory_.get(), each.name.c_str(), 0);
+    } else if (::fstatat(directory_.get(), each.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+      used_[each.tenant] += static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+    }
+  }
+  return {};
+}
+
+Result<Recordings::Place> Recordings::begin(const std::string& tenant,
+                                            std::uint64_t start,
+                                            std::uint64_t wanted) {
+  Place place;
+  const std::string name = GB_TRY(name_of(tenant, start));
+  {
+    const std::scoped_lock lock(mutex_);
+    GB_TRY(look());
+    const std::uint64_t used = used_[tenant];
+    place.room_ = std::min(wanted, most_ - std::min(most_, used));
+    if (place.room_ < kLeastRoom) {
+      place.room_ = 0;
+      return place;
+    }
+    used_[tenant] += place.room_;
+  }
+  auto file = open_regular(directory_.get(), name, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file) {
+    count(tenant, -static_cast<std::int64_t>(place.room_));
+    return std::move(file).error();
+  }
+  place.file_ = *std::move(file);
+  place.tenant_ = tenant;
+  place.name_ = name;
+  place.all_ = this;
+  if (::fallocate(place.file_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(place.room_)) != 0 &&
+      errno != EOPNOTSUPP && errno != ENOSYS) {
+    return Error(ErrorCode::kUnavailable, "the disk has no room for a recording of the network",
+                 "free some space, or start the daemon without --audit-network");
+  }
+  return place;
+}
+
+void Recordings::count(const std::string& tenant, std::int64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  std::uint64_t& used = used_[tenant];
+  used = bytes < 0 ? used - std::min(used, static_cast<std::uint64_t>(-bytes))
+                   : used + static_cast<std::uint64_t>(bytes);
+}
+
+Recordings::Place::~Place() {
+  if (all_ != nullptr) {
+    (void)::unlinkat(all_->directory_.get(), name_.c_str(), 0);
+    all_->count(tenant_, -static_cast<std::int64_t>(room_));
+  }
+}
+
+Result<void> Recordings::Place::keep(std::string_view bytes) {
+  // Gives back what was allocated beyond them, too.
+  if (bytes.size() > room_ || !sys::write_all(file_.get(), bytes) ||
+      ::ftruncate(file_.get(), static_cast<off_t>(bytes.size())) != 0 ||
+      ::fsync(file_.get()) != 0 || ::fsync(all_->directory_.get()) != 0) {
+    return Error::from_errno("write a recording of the network");
+  }
+  std::exchange(all_, nullptr)
+      ->count(tenant_, static_cast<std::int64_t>(bytes.size()) - static_cast<std::int64_t>(room_));
+  return {};
+}
+
+Result<std::string> Recordings::read(const std::string& tenant,
+                                     std::uint64_t start,
+                                     std::string_view sha256) const {
+  return read_one(directory_.get(), tenant, start, sha256);
+}
+
+Result<void> verify_recordings(int journal, Report& report) {
+  const auto directory = open_recordings(journal);
+  return read_lines(journal, 0, [&](std::string_view line) {
+    constexpr std::string_view kMark = R"("network_recording":)";
+    if (line.find(kMark) == line.npos) {
+      return true;  // Of almost all records; the rest need not be read.
+    }
+    const auto record = parse_record(line);
+    const auto claim = record ? recording_claim(*record) : std::nullopt;
+    if (!claim) {
+      return true;
+    }
+    const auto read = directory ? read_one(directory->get(), record->entry.tenant, claim->start,
+                                           claim->sha256)
+                                : Result<std::string>(directory.error());
+    if (!read) {
+      const auto name = name_of(record->entry.tenant, claim->start);
+      report.problems.push_back(
+          {.segment = std::string(kDirectory) + "/" + (name ? *name : std::string()),
+           .record = record->number,
+           .what = read.error().code() == ErrorCode::kConflict
+                       ? "the recording's hash does not match: it was changed"
+                       : "the recording cannot be read: " + read.error().message()});
+    }
+    return report.problems.size() < Report::kMostProblems;
+  });
+}
+
+}  // namespace glovebox::audit

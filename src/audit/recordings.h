@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recordings: files in DIR/audit/network with what the network answered to an execution. Their name
+// is the number of the record of its start, and the tenant; the record of its end has their hash.
+//
+// A recording goes with its record: when retention has removed that, the next recording, and the
+// next Recordings of the directory, removes it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "audit/record.h"
+#include "audit/verify.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace glovebox::audit {
+
+// Safe to use from any thread.
+class Recordings {
+ public:
+  // `most`: bytes of all recordings of one tenant.
+  static Result<std::unique_ptr<Recordings>> open(const std::string& journal, std::uint64_t most);
+
+  // A file for one recording, for which there is room on the disk. It is removed without a keep().
+  class Place {
+   public:
+    Place(Place&& other) noexcept
+        : all_(std::exchange(other.all_, nullptr)),
+          file_(std::move(other.file_)),
+          tenant_(std::move(other.tenant_)),
+          name_(std::move(other.name_)),
+          room_(other.room_) {}
+    Place& operator=(Place&&) = delete;
+    ~Place();
+
+    // The most bytes that keep() takes. 0: the tenant has (almost) as many as it may have.
+    [[nodiscard]] std::uint64_t room() const { return room_; }
+    // They are on the disk when it returns. At most once.
+    Result<void> keep(std::string_view bytes);
+
+   private:
+    friend class Recordings;
+    Place() = default;
+
+    Recordings* all_ = nullptr;  // Null once it is kept or moved.
+    UniqueFd file_;
+    std::string tenant_;
+    std::string name_;
+    std::uint64_t room_ = 0;
+  };
+  // For the execution with this start. kUnavailable where the disk has no room. The place does not
+  // outlive this object.
+  Result<Place> begin(const std::string& tenant, std::uint64_t start, std::uint64_t wanted);
+
+  // The bytes with this hash. kNotFound where there are none, kConflict where they were changed.
+  Result<std::string> read(const std::string& tenant,
+                           std::uint64_t start,
+                           std::string_view sha256) const;
+
+ private:
+  Recordings(UniqueFd journal, UniqueFd directory, std::uint64_t most)
+      : journal_(std::move(journal)), directory_(std::move(directory)), most_(most) {}
+
+  Result<void> look();
+  void count(const std::string& tenant, std::int64_t bytes);
+
+  const UniqueFd journal_;
+  const UniqueFd directory_;
+  const std::uint64_t most_;
+  std::mutex mutex_;  // Of what follows.
+  std::map<std::string, std::uint64_t, std::less<>> used_;  // Bytes by tenant, with those promised.
+  std::uint64_t first_ = 0;  // The oldest segment at the last look.
+};
+
+// What the record of an execution's end says of its recording; nothing where it has none.
+struct RecordingClaim {
+  std::uint64_t start = 0;
+  std::string sha256{};
+};
+std::optional<RecordingClaim> recording_claim(const Record& end);
+
+// Whether the recordings that a journal's records name are there and were not changed. Adds to a
+// report what is wrong.
+Result<void> verify_recordings(int journal, Report& report);
+
+}  // namespace glovebox::audit

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answering: a connection of a guest to a place that a recording stands for. Nothing of it leaves
+// this process: the server is the recording.
+//
+// What the recording has no answer to is refused, and the connection's record says so under the
+// rule kRecordingRule.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "egress/awaitable.h"
+#include "egress/playback.h"
+#include "egress/request.h"
+#include "egress/session.h"
+#include "egress/tls.h"
+
+namespace glovebox::egress {
+
+// Belongs to the coroutine that works on it. One thread: that of the event loop.
+class Answering {
+ public:
+  // `in`: what the guest has sent already. The session, which runs this, and the playback outlive
+  // it.
+  Answering(Session& session, Playback& playback, Place place, std::string in)
+      : session_(session), playback_(playback), place_(std::move(place)), in_(std::move(in)) {}
+
+  // One request, whose head was read.
+  boost::asio::awaitable<void> answer_request(const http::Head& head);
+  // Requests within TLS, of which `in` is the beginning.
+  boost::asio::awaitable<void> answer_secure(Ssl ssl);
+  // A connection that is not read.
+  boost::asio::awaitable<void> answer_connection();
+
+ private:
+  boost::asio::awaitable<bool> answer_next();
+  boost::asio::awaitable<bool> exchange(const http::Head& head);
+  boost::asio::awaitable<bool> hear(const RecordedTurn& turn);
+  boost::asio::awaitable<bool> read();
+  boost::asio::awaitable<bool> write(std::string_view bytes);
+  boost::asio::awaitable<void> refuse(int status, std::string reason);
+  boost::asio::awaitable<bool> finish();
+  void note(std::string reason);
+  void reset();
+
+  Session& session_;
+  Playback& playback_;
+  const Place place_;
+  std::optional<TlsStream> guest_;  // Where it speaks TLS.
+  std::string in_;                  // Of the guest, decrypted and not worked on yet.
+};
+
+}  // namespace glovebox::egress
