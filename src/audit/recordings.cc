@@ -131,8 +131,7 @@ Result<std::unique_ptr<Recordings>> Recordings::open(const std::string& journal,
     return Error::from_errno("make the directory of recordings");
   }
   UniqueFd directory = GB_TRY(open_recordings(parent.get()));
-  std::unique_ptr<Recordings> opened(
-      new Recordings(std::move(parent), std::move(directory), most));
+  std::unique_ptr<Recordings> opened(new Recordings(std::move(parent), std::move(directory), most));
   const std::scoped_lock lock(opened->mutex_);
   GB_TRY(opened->look());
   return opened;
@@ -183,7 +182,8 @@ Result<Recordings::Place> Recordings::begin(const std::string& tenant,
   place.tenant_ = tenant;
   place.name_ = name;
   place.all_ = this;
-  if (::fallocate(place.file_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(place.room_)) != 0 &&
+  if (::fallocate(place.file_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(place.room_)) !=
+          0 &&
       errno != EOPNOTSUPP && errno != ENOSYS) {
     return Error(ErrorCode::kUnavailable, "the disk has no room for a recording of the network",
                  "free some space, or start the daemon without --audit-network");
@@ -235,9 +235,9 @@ Result<void> verify_recordings(int journal, Report& report) {
     if (!claim) {
       return true;
     }
-    const auto read = directory ? read_one(directory->get(), record->entry.tenant, claim->start,
-                                           claim->sha256)
-                                : Result<std::string>(directory.error());
+    const auto read =
+        directory ? read_one(directory->get(), record->entry.tenant, claim->start, claim->sha256)
+                  : Result<std::string>(directory.error());
     if (!read) {
       const auto name = name_of(record->entry.tenant, claim->start);
       report.problems.push_back(

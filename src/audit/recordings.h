@@ -74,9 +74,9 @@ class Recordings {
   const UniqueFd journal_;
   const UniqueFd directory_;
   const std::uint64_t most_;
-  std::mutex mutex_;  // Of what follows.
+  std::mutex mutex_;                                        // Of what follows.
   std::map<std::string, std::uint64_t, std::less<>> used_;  // Bytes by tenant, with those promised.
-  std::uint64_t first_ = 0;  // The oldest segment at the last look.
+  std::uint64_t first_ = 0;                                 // The oldest segment at the last look.
 };
 
 // What the record of an execution's end says of its recording; nothing where it has none.

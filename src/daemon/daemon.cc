@@ -222,8 +222,7 @@ Result<void> run_daemon(DaemonOptions options,
   std::optional<AuditTrail> trail;
   if (journal) {
     if (options.audit.network > 0) {
-      recordings =
-          GB_TRY(audit::Recordings::open(journal->directory(), options.audit.network));
+      recordings = GB_TRY(audit::Recordings::open(journal->directory(), options.audit.network));
     }
     trail.emplace(*journal, AuditTrail::Options{.code_in_full = options.audit.code,
                                                 .inputs = options.audit.inputs,

@@ -23,10 +23,10 @@ namespace glovebox {
 struct AuditOptions {
   bool on = true;
   audit::Durability durability = audit::Durability::kRequests;
-  bool code = false;                           // Code in full, not only its hash.
-  bool inputs = false;                         // What runs are given and print, too.
-  std::uint64_t network = 0;                   // Bytes of each tenant's recordings; 0: none is made.
-  bool files = false;                          // Which files cells of contexts have changed, too.
+  bool code = false;          // Code in full, not only its hash.
+  bool inputs = false;        // What runs are given and print, too.
+  std::uint64_t network = 0;  // Bytes of each tenant's recordings; 0: none is made.
+  bool files = false;         // Which files cells of contexts have changed, too.
   std::optional<std::chrono::seconds> keep{};  // Nothing: for ever.
   std::string witness{};                       // A file that gets each head too; empty: none.
 };

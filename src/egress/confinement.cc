@@ -21,24 +21,28 @@ namespace glovebox::egress {
 namespace {
 
 // Names what an event loop with sockets takes; files cannot be opened at all.
-constexpr auto kEither = confined::join(
-    std::array<std::uint32_t, 29>{
-        SYS_recvmsg,        SYS_sendmsg,         SYS_epoll_wait,      SYS_recvfrom,
-        SYS_sendto,         SYS_read,            SYS_write,           SYS_readv,
-        SYS_writev,         SYS_epoll_ctl,       SYS_timerfd_settime, SYS_close,
-        SYS_accept,         SYS_accept4,         SYS_shutdown,        SYS_setsockopt,
-        SYS_getsockopt,     SYS_getsockname,     SYS_getpeername,     SYS_ioctl,
-        SYS_fcntl,          SYS_poll,            SYS_epoll_create1,   SYS_timerfd_create,
-        SYS_eventfd2,       SYS_gettimeofday,    SYS_rt_sigprocmask,  SYS_clock_nanosleep,
-        SYS_getpid},
-    confined::kMemoryAndEnd);
+constexpr auto kEither =
+    confined::join(std::array<std::uint32_t, 30>{SYS_recvmsg,         SYS_sendmsg,
+                                                 SYS_epoll_wait,      SYS_recvfrom,
+                                                 SYS_sendto,          SYS_read,
+                                                 SYS_write,           SYS_readv,
+                                                 SYS_writev,          SYS_epoll_ctl,
+                                                 SYS_timerfd_settime, SYS_close,
+                                                 SYS_accept,          SYS_accept4,
+                                                 SYS_shutdown,        SYS_setsockopt,
+                                                 SYS_getsockopt,      SYS_getsockname,
+                                                 SYS_getpeername,     SYS_ioctl,
+                                                 SYS_fcntl,           SYS_poll,
+                                                 SYS_epoll_create1,   SYS_timerfd_create,
+                                                 SYS_eventfd2,        SYS_gettimeofday,
+                                                 SYS_rt_sigprocmask,  SYS_clock_nanosleep,
+                                                 SYS_getpid,          SYS_sched_getaffinity},
+                   confined::kMemoryAndEnd);
 constexpr auto kWithoutWayOut = confined::allow_only(kEither);
-// For placement.h, of this thread alone, as below.
-constexpr std::array<std::uint32_t, 2> kPlacement = {SYS_sched_getaffinity, SYS_sched_setaffinity};
-constexpr std::array<std::uint32_t, 5> kWayOut = {SYS_socket, SYS_connect, SYS_bind, SYS_splice,
-                                                  SYS_pipe2};
-constexpr auto kCalls =
-    confined::allow_only(confined::join(confined::join(kWayOut, kPlacement), kEither));
+constexpr auto kCalls = confined::allow_only(
+    confined::join(std::array<std::uint32_t, 6>{SYS_socket, SYS_connect, SYS_bind, SYS_splice,
+                                                SYS_pipe2, SYS_sched_setaffinity},
+                   kEither));
 
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
 constexpr std::uint32_t kNoFamily = SECCOMP_RET_ERRNO | EAFNOSUPPORT;

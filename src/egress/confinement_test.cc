@@ -10,13 +10,15 @@
 #include <cerrno>
 #include <csignal>
 
+#include "egress/placement.h"
+
 namespace glovebox::egress {
 namespace {
 
 // Ends with 0 where the action returned, and with 1 where the walls did not even stand.
 template <typename Action>
-[[noreturn]] void behind_walls(Action action) {
-  if (!confine(Reach::kOut).has_value()) {
+[[noreturn]] void behind_walls(Action action, Reach reach = Reach::kOut) {
+  if (!confine(reach).has_value()) {
     ::_exit(1);
   }
   ::_exit(action());
@@ -55,6 +57,19 @@ TEST_F(EgressWallsTest, HaveNoSocketsButThoseOfTheInternet) {
         return internet && ::socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EAFNOSUPPORT ? 0 : 2;
       }),
       ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(EgressWallsTest, HaveNoWayOutForWhatAnswersFromARecording) {
+  EXPECT_EXIT(
+      behind_walls([] { return ::socket(AF_INET, SOCK_STREAM, 0) < 0 ? 2 : 3; }, Reach::kNone),
+      ::testing::KilledBySignal(SIGSYS), "");
+  EXPECT_EXIT(behind_walls(
+                  [] {
+                    const Placement placement;
+                    return 0;
+                  },
+                  Reach::kNone),
+              ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ class Inspection : public std::enable_shared_from_this<Inspection> {
   std::optional<Exchange> exchange_;
   std::unique_ptr<TapedExchange> taped_;  // Likewise, where it is recorded.
   bool taping_ = false;                   // What the guest is told belongs to it.
-  bool raw_ = false;  // It is a WebSocket now.
+  bool raw_ = false;                      // It is a WebSocket now.
   bool guest_gone_ = false;
   bool sending_ = false;                // A request is on its way.
   bool over_ = false;                   // No further answer comes.

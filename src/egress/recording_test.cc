@@ -28,7 +28,8 @@ struct Taped {
   Tape tape;
 
   explicit Taped(std::uint64_t room = kMostRecorded)
-      : tape(room, [this](std::string_view more) { bytes += more; }, [this] { full = true; }) {}
+      : tape(
+            room, [this](std::string_view more) { bytes += more; }, [this] { full = true; }) {}
 
   void exchange(const http::Head& head, std::string_view body, std::string_view answer) {
     TapedExchange one(tape, nullptr, kPlace, /*secure=*/true, head);

@@ -622,9 +622,8 @@ asio::awaitable<void> Session::inspect(const Place& place) {
     cut();
     co_return;
   }
-  co_await Inspection::run(std::make_shared<Inspection>(shared_from_this(), *here.filler, place,
-                                                        std::move(guest), std::move(server),
-                                                        here.tape));
+  co_await Inspection::run(std::make_shared<Inspection>(
+      shared_from_this(), *here.filler, place, std::move(guest), std::move(server), here.tape));
 }
 
 asio::awaitable<void> Session::tunnel(const Place& place) {
@@ -677,8 +676,7 @@ asio::awaitable<void> Session::forward(const Request& request) {
   std::vector<char> block(kPiece);
   while (!body.done()) {
     if (in_.empty() && body.plain_bytes() > 0) {
-      const Flow rest{
-          .direction = Direction::kOut, .most = body.plain_bytes(), .change = taping()};
+      const Flow rest{.direction = Direction::kOut, .most = body.plain_bytes(), .change = taping()};
       const FlowEnd end = co_await carry(*this, rest);
       if (end != FlowEnd::kEnough) {
         cut();

@@ -94,8 +94,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string in_;            // Of the guest, and not worked on yet.
   std::string early_;         // Of the server, behind the head of an upstream's answer.
   const Upstream* upstream_ = nullptr;
-  int refusal_ = 502;            // What the guest is told when there is no connection out.
-  std::optional<Place> hiding_;  // Answers of this place over plain HTTP hide its secrets.
+  int refusal_ = 502;                     // What the guest is told when there is no connection out.
+  std::optional<Place> hiding_;           // Answers of this place over plain HTTP hide its secrets.
   std::unique_ptr<TapedExchange> taped_;  // Where it is recorded.
   ConnectionRecord record_;
 };

@@ -119,8 +119,7 @@ void TapedExchange::tell_sent() {
   if (sent_ > 0) {
     tape_.add(
         RecordedPart::kSent, number_,
-        encode_turn(
-            {.of_guest = true, .size = std::exchange(sent_, 0), .sha256 = hash_->hex()}));
+        encode_turn({.of_guest = true, .size = std::exchange(sent_, 0), .sha256 = hash_->hex()}));
     hash_ = std::make_unique<BytesHash>();
   }
 }

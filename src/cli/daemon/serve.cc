@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/sys/wait_set.h"
-#include "base/bytes.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/commands.h"

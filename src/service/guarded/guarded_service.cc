@@ -547,9 +547,10 @@ Result<void> GuardedService::run(const Caller& caller,
 
 // What the network answered to a run that the caller may read about.
 Result<std::string> GuardedService::recording_of(const Caller& caller, const std::string& run) {
-  const audit::Page found = GB_TRY(
-      audit_records(caller, {.newest = 1, .action = "run.end", .sandbox = run}));
-  const Error none(ErrorCode::kNotFound, "no network was recorded of the run '" + printable(run) + "'",
+  const audit::Page found =
+      GB_TRY(audit_records(caller, {.newest = 1, .action = "run.end", .sandbox = run}));
+  const Error none(ErrorCode::kNotFound,
+                   "no network was recorded of the run '" + printable(run) + "'",
                    "runs are recorded for this while the daemon runs with --audit-network");
   if (found.records.empty() || recorder_.trail() == nullptr ||
       recorder_.trail()->recordings() == nullptr) {
@@ -557,8 +558,9 @@ Result<std::string> GuardedService::recording_of(const Caller& caller, const std
   }
   const audit::Record& end = found.records.front();
   const auto claim = audit::recording_claim(end);
-  return claim ? recorder_.trail()->recordings()->read(end.entry.tenant, claim->start, claim->sha256)
-               : Result<std::string>(none);
+  return claim
+             ? recorder_.trail()->recordings()->read(end.entry.tenant, claim->start, claim->sha256)
+             : Result<std::string>(none);
 }
 
 // Processes.

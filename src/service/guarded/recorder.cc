@@ -297,8 +297,7 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
   end.details["start"] = asked;
   std::optional<audit::Recordings::Place> place;
   if (tape != nullptr && trail_->recordings() != nullptr) {
-    place.emplace(
-        GB_TRY(trail_->recordings()->begin(caller.tenant, asked, egress::kMostRecorded)));
+    place.emplace(GB_TRY(trail_->recordings()->begin(caller.tenant, asked, egress::kMostRecorded)));
     tape->room = place->room();
   }
   NetworkRecording recording;

@@ -174,8 +174,8 @@ inline constexpr auto kFields<Checks> =
     std::tuple{Field{"commands", &Checks::commands}, Field{"files", &Checks::files},
                Field{"schemas", &Checks::schemas}, Field{"reviews", &Checks::reviews}};
 template <>
-inline constexpr auto kFields<NetworkTape> = std::tuple{
-    Field{"room", &NetworkTape::room}, Field{"recording", &NetworkTape::recording}};
+inline constexpr auto kFields<NetworkTape> =
+    std::tuple{Field{"room", &NetworkTape::room}, Field{"recording", &NetworkTape::recording}};
 template <>
 inline constexpr auto kFields<RunRequest> =
     std::tuple{Field{"template", &RunRequest::template_name},

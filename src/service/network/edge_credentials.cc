@@ -68,8 +68,8 @@ std::string mask_of(const IpBlock& block) {
   return mask.to_text();
 }
 
-// "permitted;DNS:…" for each host. A kind of name without any would be free, so it is closed, unless
-// any name may lead to an address.
+// "permitted;DNS:…" for each host. A kind of name without any would be free, so it is closed,
+// unless any name may lead to an address.
 std::string constraints_of(const std::vector<NetworkRule>& places, bool any_name = false) {
   std::string text = "critical";
   bool names = any_name;
@@ -207,9 +207,8 @@ Result<EdgeCredentials> EdgeCredentials::make(const NetworkRules& rules,
   places.insert(places.end(), rules.allow.begin(), rules.allow.end());
   const bool any_name =
       std::ranges::any_of(places, [](const NetworkRule& place) { return place.name.empty(); });
-  GB_TRY(made.add_authority(rules.otherwise == NetworkRules::Otherwise::kAllow
-                                ? ""
-                                : constraints_of(places, any_name)));
+  GB_TRY(made.add_authority(
+      rules.otherwise == NetworkRules::Otherwise::kAllow ? "" : constraints_of(places, any_name)));
   return made;
 }
 

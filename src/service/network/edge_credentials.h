@@ -3,8 +3,9 @@
 // certificate authority by which it reads requests within TLS.
 //
 // The authority is this sandbox's alone. Its certificate is trusted inside and nowhere else, and is
-// good for the hosts of the secrets only, or of all rules where the network is recorded (name constraints, RFC 5280, 4.2.1.10), so that nobody who
-// gets hold of its key can speak for another host.
+// good for the hosts of the secrets only, or of all rules where the network is recorded (name
+// constraints, RFC 5280, 4.2.1.10), so that nobody who gets hold of its key can speak for another
+// host.
 #pragma once
 
 #include <optional>
@@ -42,8 +43,8 @@ class EdgeCredentials {
   static Result<EdgeCredentials> make(const CredentialRules& rules, const SecretValues& secrets);
 
   // Those of a sandbox whose network is recorded or answered from a recording: with an authority
-  // for all hosts that the rules allow, since TLS to all of them is read. Where a recording answers,
-  // nothing is filled in, and no value is needed.
+  // for all hosts that the rules allow, since TLS to all of them is read. Where a recording
+  // answers, nothing is filled in, and no value is needed.
   static Result<EdgeCredentials> make(const NetworkRules& rules,
                                       const SecretValues& secrets,
                                       const NetworkTape& tape);
