@@ -11,6 +11,7 @@ import tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.append(str(TESTS / "containers"))
+import unknown_runsc  # noqa: E402
 from dockerd import Docker  # noqa: E402  pylint: disable=wrong-import-position
 
 CANNOT = 125  # Of `glovebox run`: no such sandbox could be made.
@@ -26,12 +27,14 @@ class Place:
     tier: str
     as_user: bool = False
     runtime: str = ""  # Of Docker's engine.
+    runsc_run: bool = False  # With a build of runsc that we do not know, and so leave the start to.
     # How much slower than `native` it may be.
     patience: int = 1
 
     def shown(self):
         by = f" with {self.runtime}" if self.runtime else ""
-        return f"`{self.tier}`{by}{' of a user' if self.as_user else ''}"
+        start = " started by `runsc run`" if self.runsc_run else ""
+        return f"`{self.tier}`{by}{start}{' of a user' if self.as_user else ''}"
 
 
 PLACES = {place.name: place for place in (
@@ -40,6 +43,7 @@ PLACES = {place.name: place for place in (
     Place("landlock", "landlock"),
     Place("landlock-user", "landlock", as_user=True),
     Place("gvisor", "gvisor", patience=4),
+    Place("gvisor-runsc-run", "gvisor", runsc_run=True, patience=4),
     Place("docker-runc", "docker", runtime="runc", patience=4),
     Place("docker-runsc", "docker", runtime="runsc", patience=8),
     Place("microvm", "microvm", patience=8),
@@ -89,6 +93,10 @@ def opened(place, glovebox):
             environment |= {"HOME": str(own), "XDG_RUNTIME_DIR": str(own), "TMPDIR": "/tmp"}
             environment.pop("GLOVEBOX_RUNTIME_DIR", None)
             scratch = own
+        if place.runsc_run:
+            if unknown_runsc.installed() is None:
+                raise Missing("runsc is not installed")
+            environment["GLOVEBOX_RUNSC"] = str(unknown_runsc.copy_to(scratch))
         if place.tier == "docker":
             if shutil.which(place.runtime, path=Docker.path()) is None:
                 raise Missing(f"{place.runtime} is not installed")

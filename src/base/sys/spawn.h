@@ -8,6 +8,7 @@
 
 #include <sys/syscall.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 
@@ -66,6 +67,17 @@ GB_NO_SANITIZER inline long clone_on_stack(unsigned long flags,
 inline bool has_clone3() {
   static const bool kKnown = sys::raw(SYS_clone3, nullptr, 0) != -ENOSYS;
   return kKnown;
+}
+
+// Undoes what the parent handles and ignores. An exec would clear handlers, but leave ignored what
+// is ignored.
+GB_NO_SANITIZER inline void signals_by_default() noexcept {
+  constexpr int kSignals = 64;
+  // SIG_DFL is zero, and so is the rest of an action that has no handler.
+  constexpr std::array<std::uint64_t, 4> kByDefault{};
+  for (int number = 1; number <= kSignals; ++number) {
+    (void)raw(SYS_rt_sigaction, number, kByDefault.data(), nullptr, kSignals / 8);
+  }
 }
 
 // clone3(2), with CLONE_VM and a stack in its arguments. Where that is refused it is clone(2),

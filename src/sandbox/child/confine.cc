@@ -119,6 +119,17 @@ long limit_privileges(std::uint64_t kept) noexcept {
   return set_capabilities(kept | kAdmin, kAdmin);
 }
 
+long keep_capabilities(std::uint64_t kept) noexcept {
+  (void)raw(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  if (const long r = bound_capabilities(kept); r < 0) {
+    return r;
+  }
+  if (const long r = set_capabilities(kept, 0); r < 0) {
+    return r;
+  }
+  return raw(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
 long restrict_files(const Landlock& landlock,
                     std::span<const int> programs,
                     std::uint32_t& detail) noexcept {

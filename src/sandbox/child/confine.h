@@ -40,6 +40,10 @@ long drop_capabilities() noexcept;
 // kernel wants that of whoever installs a filter (seccomp(2)).
 long limit_privileges(std::uint64_t kept) noexcept;
 
+// For root of a user namespace that executes a program of ours: it has `kept`, a bit for each, and
+// nothing that it executes gets another one.
+long keep_capabilities(std::uint64_t kept) noexcept;
+
 // `programs` are descriptors of files outside the rules' paths that may be executed all the same.
 // `detail` counts the rules that were added.
 long restrict_files(const Landlock& landlock,

@@ -23,6 +23,7 @@
 
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
+#include "base/sys/spawn.h"
 #include "sandbox/child/confine.h"
 #include "sandbox/child/hand_out.h"
 #include "sandbox/child/own_network.h"
@@ -53,7 +54,7 @@ class Entrance {
 
   [[noreturn]] void run() noexcept {
     if (plan_.clear_handlers) {
-      clear_handlers();
+      sys::signals_by_default();
     }
     (void)raw(SYS_close, plan_.parent_fd);
     step(SetupStep::kIdentity, [this] { return become_guest(); });
@@ -88,20 +89,6 @@ class Entrance {
   }
 
  private:
-  // An exec would clear handlers, but leave ignored what is ignored.
-  static void clear_handlers() noexcept {
-    struct {
-      void (*handler)(int);
-      unsigned long flags;
-      void (*restorer)();
-      std::uint64_t mask;
-    } const by_default = {SIG_DFL, 0, nullptr, 0};
-    constexpr int kSignals = 64;
-    for (int number = 1; number <= kSignals; ++number) {
-      (void)raw(SYS_rt_sigaction, number, &by_default, nullptr, kSignals / 8);
-    }
-  }
-
   // A step returns zero or a negative errno; `detail_` then says which of several parts it was.
   template <typename Part>
   void step(SetupStep which, Part part) noexcept {

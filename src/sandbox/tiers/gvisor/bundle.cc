@@ -39,6 +39,7 @@ class Bundle {
   Result<void> add_own_files();
   Result<void> add_writable();
   [[nodiscard]] Json config() const;
+  [[nodiscard]] std::vector<BundleBind> binds() && { return std::move(binds_); }
 
  private:
   Result<void> make_directory(const std::string& path);
@@ -53,7 +54,8 @@ class Bundle {
   std::vector<std::string> made_;
   // Directories that are the host's own: what is mounted in them would be made on the host.
   std::vector<std::string> hosts_;
-  Json mounts_ = Json::array();
+  std::vector<BundleBind> binds_;
+  Json tmpfs_;
 };
 
 Result<void> Bundle::make_directory(const std::string& path) {
@@ -113,10 +115,7 @@ Result<void> Bundle::bind(const std::string& source, const std::string& target, 
     }
     GB_TRY(write(target, {}));
   }
-  mounts_.push_back({{"destination", target},
-                     {"type", "bind"},
-                     {"source", source},
-                     {"options", {"bind", "ro", "nosuid", "nodev"}}});
+  binds_.push_back({.source = source, .target = target});
   return {};
 }
 
@@ -171,10 +170,7 @@ Result<void> Bundle::add_own_files() {
     const std::string path = own + "/" + file.name;
     GB_TRY(write(path, file.content));
     if (!file.shown_at.empty() && ::access((root_ + file.shown_at).c_str(), F_OK) == 0) {
-      mounts_.push_back({{"destination", file.shown_at},
-                         {"type", "bind"},
-                         {"source", root_ + path},
-                         {"options", {"bind", "ro"}}});
+      binds_.push_back({.source = root_ + path, .target = file.shown_at});
     }
   }
   return {};
@@ -191,11 +187,10 @@ Result<void> Bundle::add_writable() {
   GB_TRY(link("/var/tmp", "../tmp"));
   GB_TRY(make_directories(warden::kMovingPlace));
   const std::uint64_t size = spec_.limits.disk.count + kOwnBytes + machine_room();
-  mounts_.push_back(
-      {{"destination", warden::kMovingPlace},
-       {"type", "tmpfs"},
-       {"source", "tmpfs"},
-       {"options", {"nosuid", "nodev", "mode=0755", "size=" + std::to_string(size)}}});
+  tmpfs_ = {{"destination", warden::kMovingPlace},
+            {"type", "tmpfs"},
+            {"source", "tmpfs"},
+            {"options", {"nosuid", "nodev", "mode=0755", "size=" + std::to_string(size)}}};
   return {};
 }
 
@@ -205,7 +200,13 @@ Json Bundle::config() const {
                              "CAP_CHOWN"};
   // More than any guest is allowed, whose own limits come with each start.
   constexpr std::uint64_t kOpenFiles = 1U << 20;
-  Json mounts = mounts_;
+  Json mounts = Json::array({tmpfs_});
+  for (const BundleBind& bind : binds_) {
+    mounts.push_back({{"destination", bind.target},
+                      {"type", "bind"},
+                      {"source", bind.source},
+                      {"options", {"bind", "ro", "nosuid", "nodev"}}});
+  }
   mounts.push_back({{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}});
   mounts.push_back({{"destination", "/sys"},
                     {"type", "sysfs"},
@@ -240,9 +241,9 @@ Json Bundle::config() const {
 
 }  // namespace
 
-Result<void> write_bundle(const std::string& directory,
-                          const SandboxSpec& spec,
-                          const InnerPrograms& programs) {
+Result<std::vector<BundleBind>> write_bundle(const std::string& directory,
+                                             const SandboxSpec& spec,
+                                             const InnerPrograms& programs) {
   const std::string root = directory + "/root";
   if (::mkdir(root.c_str(), 0755) != 0) {
     return Error::from_errno("create " + root);
@@ -263,7 +264,7 @@ Result<void> write_bundle(const std::string& directory,
   if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text)) {
     return Error::from_errno("write " + path);
   }
-  return {};
+  return std::move(bundle).binds();
 }
 
 }  // namespace glovebox

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/tiers/gvisor/gvisor.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sandbox/launch.h"
 #include "sandbox/moving_in.h"
@@ -15,6 +17,7 @@
 #include "sandbox/slot_tree.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/tiers/gvisor/bundle.h"
+#include "sandbox/tiers/gvisor/kernel.h"
 #include "sandbox/tiers/gvisor/runsc.h"
 
 namespace glovebox {
@@ -54,6 +57,23 @@ Result<void> send_requests(int control, const SandboxSpec& spec) {
   return sent == std::ssize(bytes) ? Result<void>() : Error::from_errno("instruct the warden");
 }
 
+// The quick way where it is open, else runsc's own.
+Result<Runsc> start(const RunscOrder& order,
+                    const std::vector<BundleBind>& binds,
+                    const Cgroup& cgroup,
+                    std::vector<std::string>& notes) {
+  const UniqueFd program(::open(order.program.c_str(), O_RDONLY | O_CLOEXEC));
+  if (::geteuid() == 0 && program && has_known_parts(program.get())) {
+    Result<Runsc> started = start_kernel(order, program, binds, cgroup);
+    if (started) {
+      return started;
+    }
+    notes.push_back("gVisor was started by 'runsc run', which takes longer: " +
+                    started.error().message());
+  }
+  return start_runsc(order, cgroup);
+}
+
 // A new one, or where there is an image, what continues that.
 Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
   Stopwatch watch;
@@ -69,7 +89,7 @@ Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
       slot, spec.limits,
       Cgroup::Kernel{.memory = kKernelMemory, .most_threads = most_threads(spec.limits)}));
   watch.lap("cgroup_made");
-  GB_TRY(write_bundle(tree.path(), spec, programs));
+  const std::vector<BundleBind> binds = GB_TRY(write_bundle(tree.path(), spec, programs));
   watch.lap("bundle");
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
@@ -80,13 +100,14 @@ Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
   if (image.empty()) {
     GB_TRY(send_requests(control.get(), spec));
   }
-  Runsc started = GB_TRY(start_runsc({.program = runsc,
-                                      .id = slot.name(),
-                                      .bundle = tree.path(),
-                                      .state = state_in(tree.path()),
-                                      .image = image,
-                                      .control = inner.get()},
-                                     cgroup));
+  std::vector<std::string> notes;
+  Runsc started = GB_TRY(start({.program = runsc,
+                                .id = slot.name(),
+                                .bundle = tree.path(),
+                                .state = state_in(tree.path()),
+                                .image = image,
+                                .control = inner.get()},
+                               binds, cgroup, notes));
   watch.lap("runsc");
   return Enclosure{.slot = std::move(slot),
                    .cgroup = std::move(cgroup),
@@ -96,8 +117,10 @@ Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
                    .tree = tree.keep(),
                    .features = features(),
                    .seccomp = "default",
+                   .notes = std::move(notes),
                    .timings = watch.laps(),
-                   .setup = {}};
+                   .setup = {},
+                   .held = std::move(started.held)};
 }
 
 }  // namespace
@@ -118,12 +141,13 @@ Result<void> GvisorTier::save(const Enclosure& enclosure,
   if (!enclosure.features.snapshots_memory) {
     return Tier::save(enclosure, directory, afterwards);
   }
-  return save_by_runsc({.program = GB_TRY(find_runsc()),
-                        .id = enclosure.slot->name(),
-                        .bundle = enclosure.tree,
-                        .state = state_in(enclosure.tree),
-                        .image = directory},
-                       /*goes_on=*/afterwards == Afterwards::kGoesOn);
+  const RunscOrder order{.program = GB_TRY(find_runsc()),
+                         .id = enclosure.slot->name(),
+                         .bundle = enclosure.tree,
+                         .state = state_in(enclosure.tree),
+                         .image = directory};
+  const bool goes_on = afterwards == Afterwards::kGoesOn;
+  return GB_TRY(save_kernel(order, goes_on)) ? Result<void>() : save_by_runsc(order, goes_on);
 }
 
 Result<Enclosure> GvisorTier::load(const SandboxSpec& spec, const std::string& directory) {

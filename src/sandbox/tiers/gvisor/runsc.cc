@@ -49,11 +49,7 @@ struct Start {
 
 GB_NO_SANITIZER long become(const Start& start) {
   (void)sys::raw(SYS_setsid);
-  for (int signal = 1; signal <= 64; ++signal) {
-    // SIG_DFL is zero, and so is the rest of an action that has no handler.
-    constexpr std::array<std::uint64_t, 4> kByDefault{};
-    (void)sys::raw(SYS_rt_sigaction, signal, kByDefault.data(), nullptr, 8);
-  }
+  sys::signals_by_default();
   const std::uint64_t none = 0;
   (void)sys::raw(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, 8);
   for (const int tasks : start.tasks) {
@@ -90,23 +86,8 @@ Result<UniqueFd> lifted(int fd) {
   return copy ? Result<UniqueFd>(std::move(copy)) : Error::from_errno("dup");
 }
 
-// What all its commands are told alike.
-std::vector<std::string> options_of(const RunscOrder& order) {
-  return {"runsc", "--root=" + order.state,
-          // Needs no virtualization, and no ptrace of the host's.
-          "--platform=systrap",
-          // Its own network stack, with a loopback device and nothing else.
-          "--network=none",
-          // We have made the groups, and it is born in them.
-          "--ignore-cgroups",
-          // Nothing under the root is ever written.
-          "--overlay2=none",
-          // Only root can have ids of its own for it.
-          ::geteuid() == 0 ? "--rootless=false" : "--rootless=true"};
-}
-
 std::vector<std::string> arguments_of(const RunscOrder& order) {
-  std::vector<std::string> arguments = options_of(order);
+  std::vector<std::string> arguments = runsc_options(order);
   arguments.emplace_back(order.image.empty() ? "run" : "restore");
   arguments.push_back("--bundle=" + order.bundle);
   if (!order.image.empty()) {
@@ -153,6 +134,20 @@ Result<std::string> look_for_runsc() {
 }
 
 }  // namespace
+
+std::vector<std::string> runsc_options(const RunscOrder& order) {
+  return {"runsc", "--root=" + order.state,
+          // Needs no virtualization, and no ptrace of the host's.
+          "--platform=systrap",
+          // Its own network stack, with a loopback device and nothing else.
+          "--network=none",
+          // We have made the groups, and it is born in them.
+          "--ignore-cgroups",
+          // Nothing under the root is ever written.
+          "--overlay2=none",
+          // Only root can have ids of its own for it.
+          ::geteuid() == 0 ? "--rootless=false" : "--rootless=true"};
+}
 
 Result<std::string> find_runsc() {
   static const Result<std::string> kFound = look_for_runsc();
@@ -208,7 +203,7 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
     const Unborn failed(std::move(process));
     return Error::from_errno("start " + order.program, static_cast<int>(start.error));
   }
-  return Runsc{.process = std::move(process), .complaints = std::move(complaints)};
+  return Runsc{.process = std::move(process), .complaints = std::move(complaints), .held = {}};
 }
 
 namespace {
@@ -264,7 +259,7 @@ Result<std::string> version_of_runsc(const std::string& program) {
 }
 
 Result<void> save_by_runsc(const RunscOrder& order, bool goes_on) {
-  std::vector<std::string> words = options_of(order);
+  std::vector<std::string> words = runsc_options(order);
   // Pages go to the disk as they are: it is quicker than to make them smaller.
   words.insert(words.end(), {"checkpoint", "--compression=none", "--image-path=" + order.image});
   if (goes_on) {

@@ -2,7 +2,9 @@
 // The program runsc, which runs a gVisor sandbox: finding it, and starting it.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -34,7 +36,11 @@ struct Runsc {
   // What it says of its failure comes here; read without waiting. Keep it open as long as the
   // process lives: a program of Go dies of a standard error that nobody reads.
   UniqueFd complaints;
+  std::shared_ptr<const void> held{};  // What must stay as long as the sandbox.
 };
+
+// The beginning of every command line of runsc: its name, and what all its commands are told alike.
+std::vector<std::string> runsc_options(const RunscOrder& order);
 
 // Starts it in `cgroup`, as our child. The sentry and the gofer that it starts die with it, and it
 // ends with the sandbox's first process. It holds nothing of ours but what `order` names. Returns

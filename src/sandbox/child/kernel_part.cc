@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/child/kernel_part.h"
+
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/sys/kernel_abi.h"
+#include "base/sys/raw.h"
+#include "base/sys/spawn.h"
+#include "sandbox/child/confine.h"
+
+namespace glovebox::child {
+namespace {
+
+using sys::raw;
+
+constexpr std::uint64_t kReadOnly = abi::kMountRdonly | abi::kMountNosuid | abi::kMountNodev;
+
+// The kernel puts a descriptor at 256. If its table had to grow for that, a thread of it would wait
+// for a grace period of RCU (expand_fdtable() of Linux), which is tens of milliseconds. The table
+// stays as large as it once was.
+constexpr int kHighFd = 500;
+
+// Out of the way of those that are put in their places.
+constexpr int kAside = 128;
+constexpr std::size_t kMostDescriptors = 64;
+
+// Not for ever: we hold copies of the parent's descriptors, and so does who is born beside us. When
+// the parent is killed, none of them would ever close.
+constexpr timespec kParentsPatience{.tv_sec = 20, .tv_nsec = 0};
+
+class Entrance {
+ public:
+  explicit Entrance(const KernelPart& part) noexcept : part_(part) {}
+
+  [[noreturn]] void run() noexcept {
+    step(SetupStep::kBorn, &Entrance::start_anew);
+    step(SetupStep::kCgroup, &Entrance::join_cgroups);
+    step(SetupStep::kIdentity, &Entrance::become_root);
+    step(SetupStep::kRoot, &Entrance::make_root);
+    step(SetupStep::kMounts, &Entrance::bind_mounts);
+    step(SetupStep::kEnterRoot, &Entrance::enter_root);
+    step(SetupStep::kFiles, &Entrance::arrange_descriptors);
+    step(SetupStep::kPrivileges, &Entrance::drop_privileges);
+    constexpr std::array<const char*, 1> kNoEnvironment = {nullptr};
+    fail(SetupStep::kExec,
+         raw(SYS_execveat, program_, "", part_.argv, kNoEnvironment.data(), AT_EMPTY_PATH));
+  }
+
+ private:
+  using Part = long (Entrance::*)() noexcept;
+
+  void step(SetupStep which, Part part) noexcept {
+    if (const long result = (this->*part)(); result < 0) {
+      fail(which, result);
+    }
+  }
+
+  [[noreturn]] void fail(SetupStep which, long result) noexcept {
+    const KernelPartFailure failure{.step = which, .error = static_cast<int>(-result)};
+    (void)raw(SYS_write, failure_, &failure, sizeof failure);
+    for (;;) {
+      (void)raw(SYS_exit_group, 127);
+    }
+  }
+
+  long start_anew() noexcept {
+    sys::signals_by_default();
+    const std::uint64_t none = 0;
+    (void)raw(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
+    (void)raw(SYS_setsid);
+    (void)raw(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0);
+    return 0;
+  }
+
+  long join_cgroups() noexcept {
+    for (const int tasks : part_.tasks) {
+      if (const long r = raw(SYS_write, tasks, "0", 1); r < 0) {
+        return r;
+      }
+    }
+    return 0;
+  }
+
+  long become_root() noexcept {
+    struct {
+      int fd;
+      short events;
+      short revents;
+    } polled = {part_.go, POLLIN, 0};
+    timespec left = kParentsPatience;
+    if (const long r = raw(SYS_ppoll, &polled, 1, &left, nullptr, 0); r <= 0) {
+      return r < 0 ? r : -ETIMEDOUT;
+    }
+    char go = 0;
+    if (const long got = raw(SYS_read, part_.go, &go, 1); got != 1) {
+      return got < 0 ? got : -ECANCELED;
+    }
+    if (const long r = raw(SYS_setgroups, 0, nullptr); r < 0) {
+      return r;
+    }
+    if (const long r = raw(SYS_setresgid, 0, 0, 0); r < 0) {
+      return r;
+    }
+    return raw(SYS_setresuid, 0, 0, 0);
+  }
+
+  long make_root() noexcept {
+    // Or a mount that the host adds later below a source would show up inside, and writable.
+    if (const long r = raw(SYS_mount, nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr); r < 0) {
+      return r;
+    }
+    // A directory that exists everywhere, that is no source of a mount, and below none.
+    constexpr const char* kPlace = "/proc/fs";
+    if (const long r = raw(SYS_mount, "glovebox", kPlace, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+                           "mode=0755,size=64k,nr_inodes=64");
+        r < 0) {
+      return r;
+    }
+    if (const long r = raw(SYS_chdir, kPlace); r < 0) {
+      return r;
+    }
+    for (const char* const directory : part_.directories) {
+      if (const long r = raw(SYS_mkdir, directory, 0755); r < 0) {
+        return r;
+      }
+    }
+    for (const char* const file : part_.files) {
+      const long fd = raw(SYS_open, file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);
+      if (fd < 0) {
+        return fd;
+      }
+      (void)raw(SYS_close, fd);
+    }
+    return 0;
+  }
+
+  long bind_mounts() noexcept {
+    for (const Bind& bind : part_.binds) {
+      if (const long r =
+              raw(SYS_mount, bind.source, bind.target, nullptr, MS_BIND | MS_REC, nullptr);
+          r < 0) {
+        return r;
+      }
+      const abi::MountAttr attributes{.attr_set = kReadOnly | bind.attributes};
+      if (const long r = raw(SYS_mount_setattr, AT_FDCWD, bind.target, abi::kAtRecursive,
+                             &attributes, sizeof attributes);
+          r < 0) {
+        return r;
+      }
+    }
+    return 0;
+  }
+
+  long enter_root() noexcept {
+    // pivot_root(2): with "." twice the old root ends up on top of the new one and is detached.
+    if (const long r = raw(SYS_pivot_root, ".", "."); r < 0) {
+      return r;
+    }
+    if (const long r = raw(SYS_umount2, ".", MNT_DETACH); r < 0) {
+      return r;
+    }
+    const abi::MountAttr read_only{.attr_set = kReadOnly | abi::kMountNoexec};
+    if (const long r = raw(SYS_mount_setattr, AT_FDCWD, "/", 0, &read_only, sizeof read_only);
+        r < 0) {
+      return r;
+    }
+    return raw(SYS_chdir, "/");
+  }
+
+  // In their places, the program and the way to say what fails behind them, and nothing else.
+  long arrange_descriptors() noexcept {
+    const std::size_t count = part_.descriptors.size();
+    if (count > kMostDescriptors) {
+      return -EINVAL;
+    }
+    std::array<long, kMostDescriptors + 2> aside;
+    for (std::size_t i = 0; i < count + 2; ++i) {
+      const int fd = i < count ? part_.descriptors[i] : i == count ? part_.program : part_.failure;
+      aside[i] = raw(SYS_fcntl, fd, F_DUPFD_CLOEXEC, kAside);
+      if (aside[i] < 0) {
+        return aside[i];
+      }
+    }
+    for (std::size_t i = 0; i < count + 2; ++i) {
+      const long r = raw(SYS_dup3, aside[i], i, i < count ? 0 : O_CLOEXEC);
+      if (r < 0) {
+        return r;
+      }
+    }
+    program_ = static_cast<long>(count);
+    failure_ = static_cast<long>(count) + 1;
+    if (const long r = raw(SYS_close_range, count + 2, ~0U, 0); r < 0) {
+      return r;
+    }
+    // Where the limit of descriptors is below, it starts without.
+    (void)raw(SYS_dup3, 0, kHighFd, O_CLOEXEC);
+    return 0;
+  }
+
+  long drop_privileges() noexcept { return keep_capabilities(part_.capabilities); }
+
+  const KernelPart& part_;
+  long program_ = part_.program;
+  long failure_ = part_.failure;
+};
+
+}  // namespace
+
+void enter_kernel_part(void* part) noexcept {
+  Entrance(*static_cast<const KernelPart*>(part)).run();
+}
+
+}  // namespace glovebox::child

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starting the two programs that a gVisor sandbox consists of, its kernel and the server of files,
+// ourselves. `runsc run` executes its own program seven times for that: for each of the two once to
+// make its walls, once to be inside them and once to take /proc away, and for itself. Each is a
+// start of Go's runtime. Here the walls are made before the only exec (child/kernel_part.h).
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/tiers/gvisor/bundle.h"
+#include "sandbox/tiers/gvisor/runsc.h"
+
+namespace glovebox {
+
+// Whether the file is a build of runsc that this was written for and tested with: what is passed
+// here is no interface of gVisor's, and another version may mean something else by it.
+bool has_known_parts(int program);
+
+// As start_runsc(), but returns when the kernel runs, and nobody else is there who would end it or
+// them: the server of files ends with the kernel's last connection, or with `held`. Requires root,
+// and a program that has_known_parts(). Where it fails, nothing is left and nothing has read from
+// `order.control`.
+Result<Runsc> start_kernel(const RunscOrder& order,
+                           const UniqueFd& program,
+                           std::span<const BundleBind> binds,
+                           const Cgroup& cgroup);
+
+// As save_by_runsc(), for a kernel of start_kernel(). False: it is none.
+Result<bool> save_kernel(const RunscOrder& order, bool goes_on);
+
+}  // namespace glovebox
