@@ -5,9 +5,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/sys/descriptors.h"
 
@@ -77,13 +82,16 @@ TEST(KernelAnswer, EndsAtItsBoundHoweverItIsMade) {
 class KernelControlTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "control-XXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    place_ = testing::TempDir() + "control-XXXXXX";
+    ASSERT_NE(::mkdtemp(place_.data()), nullptr);
     // Longer than an address of a socket may be.
-    directory_ = name + "/" + std::string(200, 'd');
+    directory_ = place_ + "/" + std::string(200, 'd');
     ASSERT_EQ(::mkdir(directory_.c_str(), 0700), 0);
   }
 
+  void TearDown() override { std::filesystem::remove_all(place_); }
+
+  std::string place_;
   std::string directory_;
 };
 
