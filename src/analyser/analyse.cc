@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "analyser/python.h"
 #include "analyser/shell.h"
@@ -25,16 +26,12 @@ constexpr std::array kKnown = std::to_array<Known>({
 
 }  // namespace
 
-void analyse(std::string_view language,
-             std::string_view code,
-             std::optional<Place> at,
-             Facts& facts) {
-  const auto inside = at ? std::optional(Inside{.at = *at, .depth = 0}) : std::nullopt;
+void analyse(std::string_view language, std::string_view code, Facts& facts) {
   const auto* const known = std::ranges::find(kKnown, language, &Known::language);
   if (known != kKnown.end()) {
-    known->analyse(code, inside, facts);
+    known->analyse(code, std::nullopt, facts);
   } else if (const syntax::Dialect* const dialect = syntax::find_dialect(language)) {
-    syntax::analyse(*dialect, code, inside, facts);
+    syntax::analyse(*dialect, code, std::nullopt, facts);
   } else {
     facts.add(Kind::kUnparsed, "programs in this language cannot be analysed", {});
   }

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+#include <charconv>
+#include <functional>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -11,8 +12,8 @@
 namespace glovebox::analyser {
 namespace {
 
-constexpr std::array<std::string_view, 8> kKinds = {"module", "name", "attribute", "host",
-                                                    "file",   "file", "pattern",   "unparsed"};
+constexpr std::array<std::string_view, 8> kKinds = {"module", "name",  "attribute", "host",
+                                                    "read",   "write", "pattern",   "unparsed"};
 
 // At most `most` bytes, and no part of a character.
 std::string_view cut(std::string_view text, std::size_t most) {
@@ -25,89 +26,88 @@ std::string_view cut(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
-void append_quoted(std::string& json, std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  json += '"';
-  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+// With what separates fields and lines escaped.
+void append_field(std::string& lines, std::string_view text) {
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '\\'; };
   if (std::ranges::all_of(text, is_plain)) {
-    json += text;
-    json += '"';
+    lines += text;
     return;
   }
   for (const char c : to_utf8(text)) {
-    const auto code = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      json += '\\';
-      json += c;
-    } else if (code < 0x20) {
-      json += "\\u00";
-      json += kDigits[code >> 4U];
-      json += kDigits[code & 15U];
-    } else {
-      json += c;
+    switch (c) {
+      case '\\':
+        lines += "\\\\";
+        break;
+      case '\t':
+        lines += "\\t";
+        break;
+      case '\n':
+        lines += "\\n";
+        break;
+      default:
+        lines += c;
     }
   }
-  json += '"';
 }
 
-std::string object_of(std::string_view kind, std::string_view name, Place place) {
-  constexpr std::size_t kAround = 96;
-  std::string json;
-  json.reserve(name.size() + kAround);
-  json += R"({"kind":")";
-  json += kind;
-  json += R"(","name":)";
-  append_quoted(json, name);
-  json += ",\"line\":";
-  json += std::to_string(place.line);
-  json += ",\"column\":";
-  json += std::to_string(place.column);
-  return json;
+void append_number(std::string& lines, std::uint32_t number) {
+  std::array<char, 10> digits{};
+  const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
+  lines.append(digits.begin(), end);
 }
 
 }  // namespace
 
+bool Facts::SameLine::operator()(const Line& one, const Line& other) const {
+  return one.hash == other.hash && std::string_view(*lines).substr(one.begin, one.size) ==
+                                       std::string_view(*lines).substr(other.begin, other.size);
+}
+
 void Facts::add(Kind kind, std::string_view name, Place place) {
-  std::string json =
-      object_of(kKinds.at(static_cast<std::size_t>(kind)), cut(name, kMostName), place);
-  if (kind == Kind::kFileRead || kind == Kind::kFileWrite) {
-    json += kind == Kind::kFileRead ? R"(,"mode":"read")" : R"(,"mode":"write")";
-  }
-  take(std::move(json), place);
+  begin_line(kKinds.at(static_cast<std::size_t>(kind)), name, place);
+  end_line(place);
 }
 
 void Facts::add_command(std::string_view name, const std::vector<std::string>& argv, Place place) {
   GB_CHECK(!argv.empty());
-  std::string json = object_of("command", cut(name, kMostName), place) + ",\"argv\":[";
+  begin_line("command", name, place);
   for (std::size_t i = 0; i < argv.size() && i < kMostWords; ++i) {
-    json += i == 0 ? "" : ",";
-    append_quoted(json, cut(argv[i], kMostName));
+    lines_ += '\t';
+    append_field(lines_, cut(argv[i], kMostName));
   }
-  take(json + "]", place);
+  end_line(place);
 }
 
-void Facts::take(std::string object, Place place) {
-  object += '}';
-  if (full_ || seen_.contains(object)) {
+void Facts::begin_line(std::string_view kind, std::string_view name, Place place) {
+  lines_.resize(begun_);  // An exception may have left a part of one.
+  lines_ += kind;
+  lines_ += '\t';
+  append_field(lines_, cut(name, kMostName));
+  lines_ += '\t';
+  append_number(lines_, place.line);
+  lines_ += '\t';
+  append_number(lines_, place.column);
+}
+
+void Facts::end_line(Place place) {
+  lines_ += '\n';
+  if (full_ || seen_.contains(last_line())) {
+    lines_.resize(begun_);
     return;
   }
-  if (found_.size() >= kMost || bytes_ + object.size() > kMostBytes) {
+  if (seen_.size() >= kMost || lines_.size() > kMostBytes) {
     full_ = true;
-    object = object_of("unparsed", "there is too much in it to follow", place) + "}";
+    lines_.resize(begun_);
+    begin_line("unparsed", "there is too much in it to follow", place);
+    lines_ += '\n';
   }
-  bytes_ += object.size();
-  found_.push_back(std::move(object));
-  seen_.insert(found_.back());
+  seen_.insert(last_line());
+  begun_ = lines_.size();
 }
 
-std::string Facts::json() const {
-  std::string line = "[";
-  line.reserve(bytes_ + found_.size() + 2);
-  for (const std::string& each : found_) {
-    line += line.size() == 1 ? "" : ",";
-    line += each;
-  }
-  return line + "]";
+Facts::Line Facts::last_line() const {
+  const std::string_view text = std::string_view(lines_).substr(begun_);
+  return {.begin = begun_, .size = text.size(), .hash = std::hash<std::string_view>()(text)};
 }
 
 }  // namespace glovebox::analyser

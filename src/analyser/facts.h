@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts: what an analysis found in a program, as the line that guard/policy/fact.h reads.
+// Facts: what an analysis found in a program, as the lines that guard/policy/fact.h reads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -33,6 +32,10 @@ enum class Kind : std::uint8_t {
 // Each fact once. What is found beyond the bounds is one fact "unparsed", which no policy allows.
 class Facts {
  public:
+  Facts() = default;
+  Facts(const Facts&) = delete;
+  Facts& operator=(const Facts&) = delete;
+
   static constexpr std::size_t kMost = 20'000;
   static constexpr std::size_t kMostBytes = std::size_t{16} * 1024 * 1024;
   static constexpr std::size_t kMostName = 1'000;  // Longer names are cut.
@@ -42,17 +45,33 @@ class Facts {
   // A program is started: `argv` has its name as it was written, and is not empty.
   void add_command(std::string_view name, const std::vector<std::string>& argv, Place place);
 
-  [[nodiscard]] std::size_t size() const { return found_.size(); }
+  [[nodiscard]] std::size_t size() const { return seen_.size(); }
   [[nodiscard]] bool full() const { return full_; }
-  // A JSON array without line breaks.
-  [[nodiscard]] std::string json() const;
+  // A line for each, in the order in which they were found.
+  [[nodiscard]] const std::string& lines() const { return lines_; }
 
  private:
-  void take(std::string object, Place place);
+  // One of `lines_`, which moves while it grows.
+  struct Line {
+    std::size_t begin;
+    std::size_t size;
+    std::size_t hash;
+  };
+  struct HashOfLine {
+    std::size_t operator()(const Line& line) const noexcept { return line.hash; }
+  };
+  struct SameLine {
+    const std::string* lines;
+    bool operator()(const Line& one, const Line& other) const;
+  };
 
-  std::deque<std::string> found_;  // As JSON.
-  std::unordered_set<std::string_view> seen_;
-  std::size_t bytes_ = 0;
+  void begin_line(std::string_view kind, std::string_view name, Place place);
+  void end_line(Place place);
+  [[nodiscard]] Line last_line() const;
+
+  std::string lines_;
+  std::size_t begun_ = 0;  // Where the whole ones end, and one begins that is being written.
+  std::unordered_set<Line, HashOfLine, SameLine> seen_{0, HashOfLine(), SameLine{&lines_}};
   bool full_ = false;
 };
 

@@ -12,12 +12,14 @@ TEST(FactsTest, EachIsPrintedOnceWithItsPlace) {
   Facts facts;
   facts.add(Kind::kName, "os.system", {.line = 3, .column = 5});
   facts.add(Kind::kName, "os.system", {.line = 3, .column = 5});
-  facts.add(Kind::kFileWrite, "a\"b\n", {});
-  facts.add_command("rm", {"/bin/rm", "-r"}, {});
-  EXPECT_EQ(facts.json(),
-            R"([{"kind":"name","name":"os.system","line":3,"column":5},)"
-            R"({"kind":"file","name":"a\"b\u000a","line":1,"column":1,"mode":"write"},)"
-            R"({"kind":"command","name":"rm","line":1,"column":1,"argv":["/bin/rm","-r"]}])");
+  facts.add(Kind::kFileWrite, "a\tb\n\\", {});
+  facts.add_command("rm", {"/bin/rm", "", "-r"}, {});
+  facts.add(Kind::kName, "os.system", {.line = 3, .column = 5});
+  EXPECT_EQ(facts.lines(),
+            "name\tos.system\t3\t5\n"
+            "write\ta\\tb\\n\\\\\t1\t1\n"
+            "command\trm\t1\t1\t/bin/rm\t\t-r\n");
+  EXPECT_EQ(facts.size(), 3U);
 }
 
 TEST(FactsTest, MoreThanTheBoundIsOneFactThatNothingAllows) {
@@ -27,14 +29,14 @@ TEST(FactsTest, MoreThanTheBoundIsOneFactThatNothingAllows) {
   }
   EXPECT_TRUE(facts.full());
   EXPECT_EQ(facts.size(), Facts::kMost + 1);
-  EXPECT_NE(facts.json().find("too much in it"), std::string::npos);
+  EXPECT_NE(facts.lines().find("too much in it"), std::string::npos);
 }
 
 TEST(FactsTest, ALongNameIsCutBetweenCharacters) {
   Facts facts;
   facts.add(Kind::kName, std::string(Facts::kMostName - 1, 'a') + "é", {});
-  EXPECT_EQ(facts.json().find("\xEF\xBF\xBD"), std::string::npos);
-  EXPECT_NE(facts.json().find("a\","), std::string::npos);
+  EXPECT_EQ(facts.lines().find("\xEF\xBF\xBD"), std::string::npos);
+  EXPECT_NE(facts.lines().find("a\t"), std::string::npos);
 }
 
 }  // namespace

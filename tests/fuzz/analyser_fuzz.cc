@@ -58,9 +58,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   Facts facts;
-  glovebox::analyser::analyse(language_of(data[0]), code, {}, facts);
+  glovebox::analyser::analyse(language_of(data[0]), code, facts);
   require(facts.size() <= Facts::kMost + 1);
-  const auto read = glovebox::policy::parse_facts(facts.json());
+  const auto read = glovebox::policy::parse_facts(facts.lines());
   require(read.has_value());
   require(read->size() == facts.size());
   return 0;

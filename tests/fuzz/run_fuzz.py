@@ -55,7 +55,7 @@ TARGETS = {
                         "assessment", "catalogue", "fact", "family", "file_places", "match", "policy", "policy_file",
                         "tool_rules")),
                     "language/suggest.cc", "language/toml_guard.cc", "spec/json/bounded_json.cc", "spec/place_rules.cc"],
-    "analyser": [*BASE, "base/glob.cc", "base/text.cc", "guard/policy/fact.cc", "spec/json/bounded_json.cc",
+    "analyser": [*BASE, "base/glob.cc", "base/text.cc", "guard/policy/fact.cc",
                  *(f"analyser/{name}.cc" for name in (
                      "analyse", "facts", "lines", "secrets", "python_bindings", "python_calls", "python_code",
                      "python_constants", "python_decoders", "python_expressions", "python_lexer", "python_literals", "python_primaries",

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostComplaint = 4'000;
-constexpr int kLookEveryMs = 100;
+constexpr std::chrono::milliseconds kLookEvery{100};
 
 // Bytes that a process has written so far (proc(5), io); nothing where we may not know.
 std::optional<std::uint64_t> written_by(pid_t pid) {
@@ -55,15 +55,15 @@ class Conversation {
         unsent_(job.text),
         deadline_(Clock::now() + job.time) {}
 
-  // Until the program has ended and all that it said is read.
-  Result<int> hold() {
+  // Until the program has ended and all that it said is read; or nothing, until it has finished.
+  Result<std::optional<int>> hold() {
     bool ended = false;
     while (!ended || output_ || complaint_) {
       GB_TRY(check(ended));
       std::array<pollfd, 4> wait = {
           pollfd{input_.get(), POLLOUT, 0}, pollfd{output_.get(), POLLIN, 0},
           pollfd{complaint_.get(), POLLIN, 0}, pollfd{ended ? -1 : process_.pidfd(), POLLIN, 0}};
-      if (::poll(wait.data(), wait.size(), kLookEveryMs) < 0 && errno != EINTR) {
+      if (::poll(wait.data(), wait.size(), kLookEvery.count()) < 0 && errno != EINTR) {
         return Error::from_errno("poll");
       }
       if (wait[0].revents != 0) {
@@ -71,13 +71,16 @@ class Conversation {
       }
       if (wait[1].revents != 0) {
         GB_TRY(receive());
+        if (job_.finished && job_.finished()) {
+          return std::optional<int>();
+        }
       }
       if (wait[2].revents != 0) {
         listen();
       }
       ended = ended || wait[3].revents != 0;
     }
-    return process_.wait();
+    return std::optional(process_.wait());
   }
 
   [[nodiscard]] const std::string& complaint() const { return said_; }
@@ -92,7 +95,7 @@ class Conversation {
     if (now < next_look_) {
       return {};
     }
-    next_look_ = now + std::chrono::milliseconds(kLookEveryMs);
+    next_look_ = now + kLookEvery;
     if (job_.wanted && !job_.wanted()) {
       return Error(ErrorCode::kUnavailable, "canceled");
     }
@@ -151,7 +154,7 @@ class Conversation {
   UniqueFd complaint_;
   std::string_view unsent_;
   const Clock::time_point deadline_;
-  Clock::time_point next_look_{};
+  Clock::time_point next_look_ = Clock::now() + kLookEvery;
   std::uint64_t received_ = 0;
   std::string said_;
   std::array<char, 64 * 1024> block_{};
@@ -212,15 +215,20 @@ Result<WaitingProgram> WaitingProgram::start(const std::string& program,
   return start_for({.program = program, .arguments = arguments, .time = {}});
 }
 
-Result<void> WaitingProgram::run(const Job& job) && {
+Result<void> WaitingProgram::run(const Job& job) {
   Conversation conversation(job, process_, std::move(input_), std::move(output_),
                             std::move(complaint_));
-  const int status = GB_TRY(conversation.hold());
-  return judge(job, status, conversation.complaint());
+  const Result<std::optional<int>> status = conversation.hold();
+  if (!status || !*status) {
+    process_.kill();
+    return status ? Result<void>() : status.error();
+  }
+  return judge(job, **status, conversation.complaint());
 }
 
 Result<void> run_confined(const Job& job) {
-  return GB_TRY(WaitingProgram::start_for(job)).run(job);
+  WaitingProgram program = GB_TRY(WaitingProgram::start_for(job));
+  return program.run(job);
 }
 
 }  // namespace glovebox::confined

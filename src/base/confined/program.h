@@ -34,6 +34,9 @@ struct Job {
 
   // Gets its standard output in pieces; an error of it ends the program and is returned.
   std::function<Result<void>(std::string_view piece)> output{};
+  // Asked after each piece; true kills the program, since it has said all that is wanted and its
+  // end takes time of its own. That is a success.
+  std::function<bool()> finished{};
   // Asked several times a second; false kills the program, and kUnavailable is returned.
   std::function<bool()> wanted{};
 };
@@ -52,8 +55,9 @@ class WaitingProgram {
                                       const std::vector<std::string>& arguments);
 
   // As run_confined(), which would start what this one was started with. `job` has a text for it,
-  // and neither a directory nor an input.
-  Result<void> run(const Job& job) &&;
+  // and neither a directory nor an input. Once. Its destructor waits for the end of a program that
+  // has `finished`.
+  Result<void> run(const Job& job);
 
  private:
   friend Result<void> run_confined(const Job& job);

@@ -47,13 +47,25 @@ TEST(WaitingProgramTest, OneThatWasStartedAheadTakesItsTextAndIsBoundedAlike) {
   };
   auto waiting = WaitingProgram::start(started.program, started.arguments);
   ASSERT_TRUE(waiting);
-  EXPECT_TRUE(std::move(*waiting).run(job));
+  EXPECT_TRUE(waiting->run(job));
   EXPECT_EQ(back, "later");
 
   auto endless = WaitingProgram::start(started.program, {"-c", "sleep 60"});
   ASSERT_TRUE(endless);
   job.wanted = [] { return false; };
-  EXPECT_FALSE(std::move(*endless).run(job));
+  EXPECT_FALSE(endless->run(job));
+}
+
+TEST(RunConfinedTest, OneThatHasSaidWhatIsWantedIsNotWaitedFor) {
+  std::string said;
+  Job job = shell("printf 'all\\n'; exec sleep 600");
+  job.output = [&said](std::string_view piece) -> Result<void> {
+    said += piece;
+    return {};
+  };
+  job.finished = [&said] { return said.ends_with('\n'); };
+  EXPECT_TRUE(run_confined(job));  // Its time would be over sooner than the sleep.
+  EXPECT_EQ(said, "all\n");
 }
 
 TEST(RunConfinedTest, ItHasNoEnvironmentAndNoDescriptorOfOurs) {

@@ -3,102 +3,125 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
+#include <charconv>
 #include <optional>
 #include <utility>
 
-#include "spec/json/bounded_json.h"
+#include "base/text.h"
 
 namespace glovebox::policy {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::size_t kMaxFacts = 50'000;
-constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kMaxText = 64 * 1024;
 constexpr std::size_t kMaxWords = 256;
+constexpr std::uint32_t kMaxPlace = 1'000'000'000;
 
-std::optional<std::string> text_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string()) {
+constexpr std::array kKinds = std::to_array<std::pair<std::string_view, FactKind>>({
+    {"module", FactKind::kModule},
+    {"name", FactKind::kName},
+    {"attribute", FactKind::kAttribute},
+    {"command", FactKind::kCommand},
+    {"host", FactKind::kHost},
+    {"read", FactKind::kFileRead},
+    {"write", FactKind::kFileWrite},
+    {"pattern", FactKind::kPattern},
+    {"unparsed", FactKind::kUnparsed},
+});
+
+// The pieces of a text, with a separator between them.
+class Pieces {
+ public:
+  Pieces(std::string_view text, char separator) : rest_(text), separator_(separator) {}
+
+  [[nodiscard]] bool more() const { return more_; }
+  std::string_view next() {
+    const std::size_t end = rest_.find(separator_);
+    const std::string_view piece = rest_.substr(0, end);
+    more_ = end != std::string_view::npos;
+    rest_.remove_prefix(more_ ? end + 1 : rest_.size());
+    return piece;
+  }
+
+ private:
+  std::string_view rest_;
+  char separator_;
+  bool more_ = true;
+};
+
+std::optional<std::string> text_of(std::string_view field) {
+  if (field.size() > kMaxText) {
     return std::nullopt;
   }
-  const auto& text = found->get_ref<const std::string&>();
-  return text.size() > kMaxText ? std::nullopt : std::optional(text);
-}
-
-std::uint32_t number_of(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_unsigned()
-             ? static_cast<std::uint32_t>(
-                   std::clamp<std::uint64_t>(found->get<std::uint64_t>(), 1, 1'000'000'000))
-             : 1;
-}
-
-std::optional<FactKind> kind_of(const Json& object) {
-  constexpr std::array<std::pair<std::string_view, FactKind>, 7> kKinds = {{
-      {"module", FactKind::kModule},
-      {"name", FactKind::kName},
-      {"attribute", FactKind::kAttribute},
-      {"command", FactKind::kCommand},
-      {"host", FactKind::kHost},
-      {"pattern", FactKind::kPattern},
-      {"unparsed", FactKind::kUnparsed},
-  }};
-  const std::string kind = text_of(object, "kind").value_or("");
-  if (kind == "file") {
-    return text_of(object, "mode") == "read" ? FactKind::kFileRead : FactKind::kFileWrite;
-  }
-  const auto* const known =
-      std::ranges::find(kKinds, kind, &std::pair<std::string_view, FactKind>::first);
-  return known == kKinds.end() ? std::nullopt : std::optional(known->second);
-}
-
-std::optional<Fact> fact_of(const Json& object) {
-  const std::optional<FactKind> kind = object.is_object() ? kind_of(object) : std::nullopt;
-  std::optional<std::string> name = kind ? text_of(object, "name") : std::nullopt;
-  if (!name) {
-    return std::nullopt;
-  }
-  Fact fact{.kind = *kind,
-            .name = *std::move(name),
-            .line = number_of(object, "line"),
-            .column = number_of(object, "column")};
-  if (fact.kind == FactKind::kCommand) {
-    const auto words = object.find("argv");
-    if (words == object.end() || !words->is_array() || words->empty() ||
-        words->size() > kMaxWords) {
+  std::string text;
+  text.reserve(field.size());
+  while (!field.empty()) {
+    const std::size_t end = std::min(field.find('\\'), field.size());
+    text += field.substr(0, end);
+    field.remove_prefix(end);
+    if (field.empty()) {
+      break;
+    }
+    const char escaped = field.size() > 1 ? field[1] : '\0';
+    if (escaped != 't' && escaped != 'n' && escaped != '\\') {
       return std::nullopt;
     }
-    for (const Json& word : *words) {
-      if (!word.is_string()) {
-        return std::nullopt;
-      }
-      fact.argv.push_back(word.get<std::string>());
-    }
+    text += escaped == 't' ? '\t' : escaped == 'n' ? '\n' : '\\';
+    field.remove_prefix(2);
   }
-  return fact;
+  return text;
+}
+
+bool read_place(std::string_view field, std::uint32_t& place) {
+  const auto [end, problem] = std::from_chars(field.data(), field.data() + field.size(), place);
+  return problem == std::errc() && end == field.data() + field.size() && place > 0 &&
+         place <= kMaxPlace;
+}
+
+std::optional<Fact> fact_of(std::string_view line) {
+  Pieces fields(line, '\t');
+  const auto* const kind =
+      std::ranges::find(kKinds, fields.next(), &std::pair<std::string_view, FactKind>::first);
+  std::optional<std::string> name = text_of(fields.next());
+  Fact fact;
+  if (kind == kKinds.end() || !name || !read_place(fields.next(), fact.line) ||
+      !read_place(fields.next(), fact.column)) {
+    return std::nullopt;
+  }
+  fact.kind = kind->second;
+  fact.name = *std::move(name);
+  while (fields.more()) {
+    std::optional<std::string> word = text_of(fields.next());
+    if (!word || fact.argv.size() == kMaxWords) {
+      return std::nullopt;
+    }
+    fact.argv.push_back(*std::move(word));
+  }
+  // A command has words, and nothing else has.
+  return (fact.kind == FactKind::kCommand) == !fact.argv.empty() ? std::optional(std::move(fact))
+                                                                 : std::nullopt;
 }
 
 }  // namespace
 
-Result<std::vector<Fact>> parse_facts(std::string_view line) {
+Result<std::vector<Fact>> parse_facts(std::string_view lines) {
   const Error strange(ErrorCode::kUnavailable, "the analysis printed something unexpected");
-  const auto parsed = parse_json(line, {.values = kMaxValues, .depth = 4});
-  if (!parsed || !parsed->is_array() || parsed->size() > kMaxFacts) {
+  if (!is_utf8(lines)) {
     return strange;
   }
-  const Json& list = *parsed;
   std::vector<Fact> facts;
-  for (const Json& each : list) {
-    std::optional<Fact> fact = fact_of(each);
+  Pieces pieces(lines, '\n');
+  while (true) {
+    const std::string_view line = pieces.next();
+    if (!pieces.more()) {
+      return line.empty() ? Result<std::vector<Fact>>(std::move(facts)) : strange;
+    }
+    std::optional<Fact> fact = facts.size() < kMaxFacts ? fact_of(line) : std::nullopt;
     if (!fact) {
       return strange;
     }
     facts.push_back(*std::move(fact));
   }
-  return facts;
 }
 
 }  // namespace glovebox::policy

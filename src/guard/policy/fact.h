@@ -34,8 +34,9 @@ struct Fact {
   std::vector<std::string> argv{};
 };
 
-// Reads one line of an analyser's output: the facts about one program. Fails with kUnavailable when
-// it is not what an analyser prints.
-Result<std::vector<Fact>> parse_facts(std::string_view line);
+// Reads what an analyser prints about one program. Each fact is a line: its kind, its name, its
+// line and its column, and of a command the words, with a tab between them. "\t", "\n" and "\\"
+// stand for a tab, a line break and a backslash. Fails with kUnavailable when it is anything else.
+Result<std::vector<Fact>> parse_facts(std::string_view lines);
 
 }  // namespace glovebox::policy

@@ -3,40 +3,43 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace glovebox::policy {
 namespace {
 
 TEST(FactTest, ReadsWhatAnAnalyserPrints) {
-  const auto facts =
-      parse_facts(R"([{"kind":"name","name":"os.system","line":3,"column":7},)"
-                  R"({"kind":"command","name":"rm","line":3,"column":7,"argv":["rm","-rf","/"]},)"
-                  R"({"kind":"file","name":"x","line":1,"column":1,"mode":"read"},)"
-                  R"({"kind":"file","name":"x","line":1,"column":1,"mode":"write"}])");
+  const auto facts = parse_facts(
+      "name\tos.system\t3\t7\n"
+      "command\trm\t3\t7\trm\t-rf\t\n"
+      "read\tx\\t\\n\\\\\t1\t1\n"
+      "write\t\t1\t1\n");
   ASSERT_TRUE(facts);
   ASSERT_EQ(facts->size(), 4U);
   EXPECT_EQ(facts->at(0).kind, FactKind::kName);
   EXPECT_EQ(facts->at(0).line, 3U);
   EXPECT_EQ(facts->at(0).column, 7U);
-  EXPECT_EQ(facts->at(1).argv.size(), 3U);
+  EXPECT_EQ(facts->at(1).argv, (std::vector<std::string>{"rm", "-rf", ""}));
   EXPECT_EQ(facts->at(2).kind, FactKind::kFileRead);
+  EXPECT_EQ(facts->at(2).name, "x\t\n\\");
   EXPECT_EQ(facts->at(3).kind, FactKind::kFileWrite);
 }
 
 TEST(FactTest, RefusesWhatNoAnalyserPrints) {
-  for (const char* const line :
-       {"", "{}", "[1]", R"([{"kind":"name"}])", R"([{"kind":"nothing","name":"x"}])",
-        R"([{"kind":"command","name":"rm"}])", R"([{"kind":"command","name":"rm","argv":[]}])",
-        R"([{"kind":"command","name":"rm","argv":[1]}])", R"([{"kind":"name","name":1}])",
-        "[[[[[[[[[[]]]]]]]]]]"}) {
-    EXPECT_FALSE(parse_facts(line)) << line;
+  for (const char* const lines :
+       {"\n", "{}\n", "name\tx\t1\t1", "name\tx\t1\n", "nothing\tx\t1\t1\n",
+        "name\tx\t1\t1\tword\n", "command\trm\t1\t1\n", "name\tx\\r\t1\t1\n", "name\tx\\\t1\t1\n",
+        "name\t\xff\t1\t1\n", "name\tx\t0\t1\n", "name\tx\t1\t-4\n", "name\tx\t+1\t1\n",
+        "name\tx\t1 \t1\n", "name\tx\t1\t4294967296\n", "name\tx\t1\t1\n\nname\tx\t1\t1\n"}) {
+    EXPECT_FALSE(parse_facts(lines)) << lines;
   }
 }
 
-TEST(FactTest, APlaceIsNeverZeroOrNegative) {
-  const auto facts = parse_facts(R"([{"kind":"name","name":"x","line":0,"column":-4}])");
+TEST(FactTest, NoFactsAreNoLines) {
+  const auto facts = parse_facts("");
   ASSERT_TRUE(facts);
-  EXPECT_EQ(facts->front().line, 1U);
-  EXPECT_EQ(facts->front().column, 1U);
+  EXPECT_TRUE(facts->empty());
 }
 
 }  // namespace

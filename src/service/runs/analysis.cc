@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <semaphore>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -27,31 +27,46 @@ constexpr std::ptrdiff_t kMostConfined = 4;
 constexpr std::size_t kMostConfinedCode = 256UL * 1024;
 constexpr std::uint64_t kMostFacts = 4UL << 20;
 constexpr std::chrono::seconds kConfinedTime{3};
+// Behind which nothing more is said, as no fact has such a line.
+constexpr std::string_view kLastLine = "\nend\n";
 
 // A text for the analyser, and the program that its facts belong to.
 struct Job {
   Program* program;
-  nlohmann::json unit;
+  std::string_view language;
+  std::string_view code;
 };
 
 Fact unparsed(std::string why) { return {.kind = FactKind::kUnparsed, .name = std::move(why)}; }
 
 std::string units_of(const std::vector<Job>& jobs) {
-  nlohmann::json units = nlohmann::json::array();
+  std::string units;
   for (const Job& job : jobs) {
-    units.push_back(job.unit);
+    units += job.language;
+    units += ' ';
+    units += std::to_string(job.code.size());
+    units += '\n';
+    units += job.code;
   }
-  return units.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  return units;
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
+// What is said about each program. Nothing where this is not all that an analyser prints.
+std::optional<std::vector<std::string_view>> facts_by_program(std::string_view printed) {
+  if (!printed.ends_with(kLastLine)) {
+    return std::nullopt;
   }
-  return lines;
+  printed.remove_suffix(kLastLine.size() - 1);
+  std::vector<std::string_view> all;
+  while (!printed.empty()) {
+    const std::size_t end = printed.starts_with('\n') ? 0 : printed.find("\n\n") + 1;
+    if (end >= printed.size()) {
+      return std::nullopt;
+    }
+    all.push_back(printed.substr(0, end));
+    printed.remove_prefix(end + 1);
+  }
+  return all;
 }
 
 // Why there are no facts, or nothing.
@@ -65,13 +80,13 @@ std::optional<std::string> take_facts(const std::vector<Job>& jobs, const Analys
   if (end.status == to_string(Status::kOutOfMemory)) {
     return "the analysis needs too much memory";
   }
-  const std::vector<std::string_view> lines = lines_of(end.printed);
-  if (end.status != to_string(Status::kOk) || lines.size() != jobs.size()) {
+  const auto printed = facts_by_program(end.printed);
+  if (end.status != to_string(Status::kOk) || !printed || printed->size() != jobs.size()) {
     return "the analysis failed";
   }
   std::vector<std::vector<Fact>> all;
-  for (const std::string_view line : lines) {
-    auto facts = policy::parse_facts(line);
+  for (const std::string_view lines : *printed) {
+    auto facts = policy::parse_facts(lines);
     if (!facts) {
       return facts.error().message();
     }
@@ -143,10 +158,12 @@ RunAnalyser confined_or(WarmAnalyser& analyser, RunAnalyser otherwise) {
                                     .text = units,
                                     .time = kConfinedTime,
                                     .most_written = kMostFacts,
-                                    .output = [&](std::string_view piece) {
-                                      end.printed += piece;
-                                      return Result<void>();
-                                    }});
+                                    .output =
+                                        [&](std::string_view piece) {
+                                          end.printed += piece;
+                                          return Result<void>();
+                                        },
+                                    .finished = [&] { return end.printed.ends_with(kLastLine); }});
     places.release();
     // Whatever went wrong, a sandbox of the tenant's has more time and memory for it.
     return done ? Result<AnalyserEnd>(std::move(end)) : otherwise(units);
@@ -170,9 +187,9 @@ Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units, const
       // What interpreters make of other encodings is theirs to say, and no two agree.
       program.facts.push_back(unparsed("it is not UTF-8 text"));
     } else {
-      jobs.push_back(
-          {&program,
-           {{"language", policy::analysed_as(unit.language, unit.file)}, {"code", unit.code}}});
+      jobs.push_back({.program = &program,
+                      .language = policy::analysed_as(unit.language, unit.file),
+                      .code = unit.code});
     }
   }
   GB_TRY(run_jobs(jobs, run));

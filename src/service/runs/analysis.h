@@ -22,8 +22,8 @@ struct SourceUnit {
   std::string file{};  // Its name, as far as the language depends on it; may be empty.
 };
 
-// What the analyser reads: the texts and their languages, as ASCII.
-inline constexpr std::string_view kAnalysedFile = "units.json";
+// What the analyser reads: the texts and their languages.
+inline constexpr std::string_view kAnalysedFile = "units";
 // What it may use.
 inline constexpr std::chrono::seconds kAnalysisTime{20};
 inline constexpr Bytes kAnalysisMemory = 512_MiB;

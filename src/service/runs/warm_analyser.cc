@@ -27,10 +27,9 @@ WarmAnalyser::~WarmAnalyser() {
 Result<void> WarmAnalyser::run(confined::Job job) {
   job.program = kConfinedAnalyser;
   job.arguments = kFromStandardInput;
-  auto waiting = take();
-  auto done = waiting ? std::move(*waiting).run(job) : confined::run_confined(job);
-  waiting.reset();
-  want_another();
+  auto taken = take();
+  auto done = taken ? taken->run(job) : confined::run_confined(job);
+  want_another(std::move(taken));
   return done;
 }
 
@@ -41,9 +40,12 @@ std::optional<confined::WaitingProgram> WarmAnalyser::take() {
   return taken;
 }
 
-void WarmAnalyser::want_another() {
+void WarmAnalyser::want_another(std::optional<confined::WaitingProgram> used) {
   const std::lock_guard lock(mutex_);
-  wanted_ = !waiting_;
+  if (used) {
+    used_.push_back(*std::move(used));
+  }
+  wanted_ = true;
   if (!starter_.joinable()) {
     starter_ = std::thread([this] { keep_one(); });
   }
@@ -59,11 +61,19 @@ void WarmAnalyser::keep_one() {
       return;
     }
     wanted_ = false;
+    auto used = std::exchange(used_, {});
+    const bool lacking = !waiting_;
     lock.unlock();
-    auto started = confined::WaitingProgram::start(kConfinedAnalyser, kFromStandardInput);
+    std::optional<confined::WaitingProgram> next;
+    if (lacking) {
+      if (auto started = confined::WaitingProgram::start(kConfinedAnalyser, kFromStandardInput)) {
+        next.emplace(*std::move(started));
+      }
+    }
+    used.clear();
     lock.lock();
-    if (started) {
-      waiting_.emplace(*std::move(started));
+    if (next) {
+      waiting_.emplace(*std::move(next));
     }
   }
 }

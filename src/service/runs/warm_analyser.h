@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/confined/program.h"
 #include "base/result.h"
@@ -14,7 +15,8 @@ namespace glovebox {
 
 // Each process is for one job, so that no text has an effect on what is found in another. Starting
 // it takes longer than the analysis of a short text: the next one is started after each job, by a
-// thread that begins with the first job. Thread-safe.
+// thread that begins with the first job, and that waits for the end of those that were used.
+// Thread-safe.
 class WarmAnalyser {
  public:
   WarmAnalyser() = default;
@@ -28,12 +30,13 @@ class WarmAnalyser {
 
  private:
   std::optional<confined::WaitingProgram> take();
-  void want_another();
+  void want_another(std::optional<confined::WaitingProgram> used);
   void keep_one();
 
   std::mutex mutex_;  // Guards the rest.
   std::condition_variable changed_;
   std::optional<confined::WaitingProgram> waiting_{};
+  std::vector<confined::WaitingProgram> used_{};
   bool wanted_ = false;
   bool ending_ = false;
   std::thread starter_;
