@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/digest/digest.h"
+#include "base/sys/tree.h"
 #include "base/text.h"
 #include "service/templates/build_sandbox.h"
 #include "spec/json/network_rules_json.h"
@@ -31,7 +32,7 @@ constexpr const char* kFetch = R"("$@" || { tail -c 2000 "$LOG" >&2; exit 1; })"
 constexpr const char* kConfigure =
     R"(rm -f /etc/passwd /etc/group /etc/shadow /etc/gshadow
 /debootstrap/debootstrap --second-stage --keep-debootstrap-dir || { tail -c 2000 "$LOG" >&2; exit 1; }
-rm -rf /debootstrap/* /var/cache/apt/archives/*.deb /var/lib/apt/lists/*)";
+rm -rf /var/cache/apt/archives/*.deb /var/lib/apt/lists/*)";
 
 // Its own place in any sandbox.
 std::optional<std::string> find_program() {
@@ -77,7 +78,7 @@ Error failed(const RunOutcome& outcome, std::string hint) {
   return {ErrorCode::kInvalid,
           "debootstrap failed: " + (exited ? printable(to_utf8(std::string(said)))
                                            : std::string(to_string(outcome.status))),
-          exited ? std::move(hint) : "it has half an hour, and 1 GiB of memory"};
+          exited ? std::move(hint) : "each of its two stages has half an hour, and 1 GiB of memory"};
 }
 
 class Bootstrap {
@@ -133,9 +134,7 @@ class Bootstrap {
       return failed(outcome, debootstrap_hint(outcome.out.bytes));
     }
     GB_TRY(sandbox.save_root(fetched.path() + "/root", root));
-    return ::rmdir((root + "/debootstrap").c_str()) == 0
-               ? Result<void>()
-               : Error::from_errno("create a template's root");
+    return sys::remove_tree(root + "/debootstrap");
   }
 
  private:

@@ -86,7 +86,7 @@ struct Recipe {
   std::vector<std::string> packages{};         // "pip:NAME", "npm:NAME"
   std::vector<std::string> package_sources{};  // Directories of the host.
   std::vector<RecipeStep> steps{};
-  NetworkRules network{};  // What commands and pulls of images reach while it is built.
+  NetworkRules network{};  // What commands, pulls of images and debootstrap reach.
   Environment env{};
   std::string start{};  // Commands of bash.
   std::string ready{};

@@ -287,8 +287,8 @@ class TemplateRecipe(Model):
     kept.
     """
     network: Optional[Network] = None
-    """What the commands, and the pull of an image, may connect to. Without secrets and headers
-    (501). Sandboxes of the template do not inherit it.
+    """What the commands, the pull of an image and debootstrap may connect to. Without secrets and
+    headers (501). Sandboxes of the template do not inherit it.
     """
     env: Optional[Mapping[str, str]] = None
     start: Optional[str] = None

@@ -321,7 +321,7 @@ export interface TemplateRecipe {
   files?: TemplateFile[] | undefined;
   /** Run in order by bash in a sandbox of the template; the files they leave in the workspace are kept. */
   commands?: string[] | undefined;
-  /** What the commands, and the pull of an image, may connect to. Without secrets and headers (501). Sandboxes of the template do not inherit it. */
+  /** What the commands, the pull of an image and debootstrap may connect to. Without secrets and headers (501). Sandboxes of the template do not inherit it. */
   network?: Network | undefined;
   env?: Environment | undefined;
   /** A bash command to start with each sandbox. */
