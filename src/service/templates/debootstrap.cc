@@ -75,10 +75,11 @@ Error failed(const RunOutcome& outcome, std::string hint) {
   said = said.substr(0, said.find_last_not_of(" \t\r\n") + 1);
   said = said.substr(said.find_last_of('\n') + 1).substr(0, 1'000);
   const bool exited = outcome.status == Status::kError;
-  return {ErrorCode::kInvalid,
-          "debootstrap failed: " + (exited ? printable(to_utf8(std::string(said)))
-                                           : std::string(to_string(outcome.status))),
-          exited ? std::move(hint) : "each of its two stages has half an hour, and 1 GiB of memory"};
+  return {
+      ErrorCode::kInvalid,
+      "debootstrap failed: " +
+          (exited ? printable(to_utf8(std::string(said))) : std::string(to_string(outcome.status))),
+      exited ? std::move(hint) : "each of its two stages has half an hour, and 1 GiB of memory"};
 }
 
 class Bootstrap {
