@@ -34,16 +34,23 @@ KINDS = {"_repr_html_": "text/html", "_repr_markdown_": "text/markdown", "_repr_
          "_repr_jpeg_": "image/jpeg"}
 
 
+# Types whose values are nothing but their text.
+PLAIN = frozenset((bool, bytes, complex, dict, float, int, list, set, str, tuple, type(None)))
+TO_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str).encode
+
+arrived = bytearray()  # Of the channel, and not taken yet.
+
+
 def read_exactly(size):
     """None at the end of the channel."""
-    pieces = []
-    while size:
-        piece = os.read(CHANNEL, min(size, 1 << 16))
+    while len(arrived) < size:
+        piece = os.read(CHANNEL, 1 << 16)
         if not piece:
             return None
-        pieces.append(piece)
-        size -= len(piece)
-    return b"".join(pieces)
+        arrived.extend(piece)
+    taken = bytes(arrived[:size])
+    del arrived[:size]
+    return taken
 
 
 def receive():
@@ -62,18 +69,26 @@ def receive():
     return None
 
 
-def write(kind, channel, payload):
-    frame = memoryview(len(payload).to_bytes(4, "little") + bytes([kind]) + channel.to_bytes(4, "little") + payload)
-    while frame:
-        frame = frame[os.write(CHANNEL, frame):]
+def frame(kind, channel, payload):
+    return len(payload).to_bytes(4, "little") + bytes((kind,)) + channel.to_bytes(4, "little") + payload
+
+
+def frames(kind, channel, message):
+    payload = message if isinstance(message, bytes) else TO_JSON(message).encode(errors="replace")
+    if len(payload) <= MAX_PAYLOAD:
+        return frame(kind, channel, payload)
+    last = (len(payload) - 1) // MAX_PAYLOAD * MAX_PAYLOAD
+    return b"".join(frame(PART, channel, payload[start:start + MAX_PAYLOAD])
+                    for start in range(0, last, MAX_PAYLOAD)) + frame(kind, channel, payload[last:])
+
+
+def write(data):
+    while (written := os.write(CHANNEL, data)) < len(data):
+        data = memoryview(data)[written:]
 
 
 def send(kind, channel, message):
-    payload = message if isinstance(message, bytes) else json.dumps(
-        message, ensure_ascii=False, separators=(",", ":"), default=str).encode(errors="replace")
-    for start in range(0, max(len(payload) - 1, 0) // MAX_PAYLOAD * MAX_PAYLOAD, MAX_PAYLOAD):
-        write(PART, channel, payload[start:start + MAX_PAYLOAD])
-    write(kind, channel, payload[max(len(payload) - 1, 0) // MAX_PAYLOAD * MAX_PAYLOAD:])
+    write(frames(kind, channel, message))
 
 
 class Raw(io.RawIOBase):
@@ -186,7 +201,8 @@ class Agent:
     def execute(self, request):
         silent = bool(request.get("silent"))
         self.count += not silent
-        send(STARTED, self.channel, {"execution_count": self.count})
+        send(STARTED, self.channel, b'{"execution_count":%d}' % self.count)
+        held = b""  # Goes with the end of the execution.
         env = request.get("env") or {}
         before = {name: os.environ.get(name) for name in env}
         name = f"<cell {self.count}>"
@@ -201,8 +217,8 @@ class Agent:
             self.flush()
             if value is not None and not silent:
                 builtins._ = value
-                send(RESULT, self.channel,
-                     {"data": bundle(value), "metadata": {}, "execution_count": self.count})
+                held = frames(RESULT, self.channel,
+                              {"data": bundle(value), "metadata": {}, "execution_count": self.count})
         except BaseException as problem:  # Whatever the guest raises ends its execution alone.
             status = "error"
             self.flush()
@@ -213,13 +229,15 @@ class Agent:
                     os.environ.pop(variable, None)
                 else:
                     os.environ[variable] = value
-        send(DONE, self.channel, {"status": status, "execution_count": self.count})
+        write(held + frames(DONE, self.channel, b'{"status":"%s","execution_count":%d}'
+                            % (status.encode(), self.count)))
 
     def run(self, code, name):
         """The value of the last expression."""
         tree = compile(code, name, "exec", ast.PyCF_ONLY_AST, True)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        exec(compile(tree, name, "exec", 0, True), self.names)
+        if tree.body:
+            exec(compile(tree, name, "exec", 0, True), self.names)
         if last is None:
             return None
         if code.rstrip().endswith(";"):
@@ -288,6 +306,8 @@ def shown(value):
 def bundle(value):
     """The value by media types, as notebooks have it."""
     data = {"text/plain": shown(value)}
+    if type(value) in PLAIN:
+        return data
     for method, kind in KINDS.items():
         try:
             made = getattr(value, method)() if not isinstance(value, type) and hasattr(value, method) else None

@@ -23,6 +23,16 @@ class Live(WasmCase):
         answer = self.repl("import sys", "print('out'); print('err', file=sys.stderr)")
         self.assertEqual((answer.out, answer.err), (b"out\n", b"err\n"), str(answer))
 
+    def test_shows_values_of_any_size(self):
+        for size in (1, (1 << 20) - 90, 3 << 20):  # More than one message holds, and about as much.
+            answer = self.repl(f"'x' * {size}")
+            self.assertEqual((answer.status, answer.out.count(b"x"), len(answer.out) - size), (0, size, 3), answer.message)
+
+    def test_shows_values_that_have_more_than_a_text(self):
+        answer = self.repl("class Shown:\n    def _repr_html_(self): return '<b>'\n    def __repr__(self): return 'bold'",
+                           "", "Shown()")
+        self.assertEqual((answer.status, answer.out), (0, b"bold\n"), str(answer))
+
     def test_has_the_files_of_its_workspace_and_no_others(self):
         answer = self.repl("open('a', 'w').write('text')", "import os",
                            "print(open('/workspace/a').read(), os.getcwd(), os.path.exists('/etc/passwd'))")
