@@ -6,8 +6,6 @@
 #include <iterator>
 #include <utility>
 
-#include "context/scarce_memory.h"
-
 namespace glovebox {
 namespace {
 
@@ -22,8 +20,8 @@ constexpr std::size_t kMostDiscarded = 4;
 constexpr auto kRest = 1s;
 constexpr auto kLook = 250ms;
 
-// For how long a runner waits at most; ReadySandboxes::Bounds::wait is less.
-constexpr auto kLongestWait = 600s;
+// How long a runner waits for its run at most.
+constexpr auto kLongestWait = 300s;
 
 }  // namespace
 
@@ -145,7 +143,7 @@ void ReadySandboxes::let_go(Known& known, std::size_t most, Clock::time_point ma
 void ReadySandboxes::shrink(Clock::time_point now) {
   if (now - looked_ >= kLook) {
     looked_ = now;
-    scarce_ = memory_is_scarce();
+    scarce_ = is_scarce_();
   }
   for (Known& each : known_) {
     if (!each.kept && now - each.asked >= bounds_.idle) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "context/scarce_memory.h"
 #include "sandbox/ready_sandbox.h"
 #include "sandbox/tiers/tier.h"
 #include "spec/limits.h"
@@ -60,8 +61,11 @@ class ReadySandboxes {
   };
   using Make = std::function<Result<ReadySandbox>(const ReadyKind& kind)>;
 
-  explicit ReadySandboxes(Bounds bounds, Make make = make_ready)
-      : bounds_(bounds), make_(std::move(make)) {}
+  // `is_scarce`: whether the host is short of memory.
+  explicit ReadySandboxes(Bounds bounds,
+                          Make make = make_ready,
+                          std::function<bool()> is_scarce = memory_is_scarce)
+      : bounds_(bounds), make_(std::move(make)), is_scarce_(std::move(is_scarce)) {}
   ReadySandboxes() : ReadySandboxes(Bounds()) {}
   ReadySandboxes(const ReadySandboxes&) = delete;
   ReadySandboxes& operator=(const ReadySandboxes&) = delete;
@@ -116,6 +120,7 @@ class ReadySandboxes {
 
   const Bounds bounds_;
   const Make make_;
+  const std::function<bool()> is_scarce_;
   std::function<void()> full_{};
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace glovebox {
@@ -74,6 +77,57 @@ TEST(ReadySandboxesTest, ForgetsTheKindThatWasAskedForLongestAgo) {
   // It is as new, and tried at once.
   (void)sandboxes.claim(kind("/first"));
   failing.await("/first", 2);
+}
+
+// Real ones, of which two wait.
+class RealReadySandboxesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto first = make_ready(kind_);
+    ASSERT_TRUE(first) << first.error().message();
+    sandboxes_.keep(kind_, std::move(first).value(), [this] {
+      const std::scoped_lock lock(mutex_);
+      ++times_full_;
+      changed_.notify_all();
+    });
+    await_full(1);
+  }
+  void await_full(int times) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return times_full_ >= times; });
+  }
+
+  const ReadyKind kind_{.tier = {.exactly = "native"}};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int times_full_ = 0;
+  std::atomic<bool> scarce_ = false;
+  ReadySandboxes sandboxes_{{}, make_ready, [this] { return scarce_.load(); }};
+};
+
+TEST_F(RealReadySandboxesTest, ReplacesWhatIsClaimed) {
+  auto claimed = sandboxes_.claim(kind_);
+  ASSERT_TRUE(claimed);
+  EXPECT_TRUE((*claimed)->alive());
+  await_full(2);
+  EXPECT_EQ(sandboxes_.ready(), 2U);
+  EXPECT_TRUE((*claimed)->alive());
+  sandboxes_.discard(std::move(claimed));
+}
+
+TEST_F(RealReadySandboxesTest, EndsAllThatWaitsWhenItIsEmptied) {
+  sandboxes_.empty();
+  EXPECT_EQ(sandboxes_.ready(), 0U);
+  EXPECT_FALSE(sandboxes_.claim(kind_));
+}
+
+TEST_F(RealReadySandboxesTest, LetsNothingWaitWhileMemoryIsScarce) {
+  scarce_ = true;
+  while (sandboxes_.ready() > 0) {
+    std::this_thread::yield();
+  }
+  scarce_ = false;
+  await_full(2);
 }
 
 }  // namespace
