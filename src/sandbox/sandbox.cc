@@ -570,6 +570,9 @@ Result<void> Sandbox::end() {
     // Ours by pidfd, so that no recycled pid is ever waited for.
     (void)::waitid(P_PIDFD, static_cast<id_t>(enclosure_.pidfd.get()), &info, WEXITED | WNOHANG);
   }
+  if (dead) {
+    enclosure_.held.reset();
+  }
   relay_.reset();
   link_.close();
   auto removed = enclosure_.cgroup.remove();
