@@ -147,7 +147,8 @@ asio::awaitable<void> Answering::answer_connection() {
     co_return;
   }
   const bool beyond = !in_.empty();
-  if (co_await finish() || beyond) {
+  const bool more = co_await finish();
+  if (more || beyond) {
     note("more was sent to " + place_.to_text() + " than in the recording");
   }
 }

@@ -22,6 +22,8 @@
 #include "base/sys/write_all.h"
 #include "base/unique_fd.h"
 #include "egress/owner.h"
+#include "egress/playback.h"
+#include "egress/taping.h"
 
 namespace glovebox::egress {
 namespace {
@@ -123,6 +125,8 @@ class ProxyTest : public ::testing::Test {
                                       told_.push_back(connection);
                                     },
                                 .may_accept = [] { return true; },
+                                .tape = tape_,
+                                .playback = playback_,
                                 .bounds = bounds_},
                    door.fd.release(), questions().release());
     proxy_->start();
@@ -155,6 +159,8 @@ class ProxyTest : public ::testing::Test {
 
   Order order_;
   Bounds bounds_;
+  Tape* tape_ = nullptr;
+  Playback* playback_ = nullptr;
   ScriptedResolver resolver_;
   Listener server_ = listen_on_loopback();
   std::uint16_t port_ = 0;
@@ -451,6 +457,89 @@ TEST_F(ProxyTest, LetsFurtherGuestsWaitWhileTheHouseIsFull) {
 TEST(OwnerTest, IsThisHostForItsOwnAddresses) {
   EXPECT_EQ(owner_of(*IpAddress::parse("127.0.0.1")), AddressOwner::kThisHost);
   EXPECT_EQ(owner_of(*IpAddress::parse("192.0.2.1")), AddressOwner::kOther);
+}
+
+// What the server says is in `recorded_` when the proxy has ended.
+class RecordedProxyTest : public ProxyTest {
+ protected:
+  std::string get(const std::string& path) const {
+    return "GET http://" + place() + path + " HTTP/1.1\r\nHost: " + place() + "\r\n\r\n";
+  }
+  Place server_place() const { return *parse_place(place(), 0); }
+  void replay() {
+    playing_.emplace(*Recording::parse(recorded_));
+    playback_ = &*playing_;
+  }
+
+  std::string recorded_;
+  Tape taping_{kMostRecorded, [this](std::string_view bytes) { recorded_ += bytes; }, [] {}};
+  std::optional<Playback> playing_;
+};
+
+TEST_F(RecordedProxyTest, RecordsARequestWithItsAnswerAndAConnectionByTurns) {
+  allow_server();
+  tape_ = &taping_;
+  start();
+  constexpr std::string_view kAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+  UniqueFd guest = ask(get("/a"));
+  UniqueFd server = accept();
+  (void)hear(server, 10);
+  say(server, kAnswer);
+  server.reset();
+  EXPECT_EQ(hear(guest), kAnswer);
+  guest = ask_for_tunnel(place());
+  ASSERT_EQ(hear(guest, kOpen.size()), kOpen);
+  server = accept();
+  say(server, "hello");
+  EXPECT_EQ(hear(guest, 5), "hello");
+  say(guest, "word");
+  EXPECT_EQ(hear(server, 4), "word");
+  say(server, "bye");
+  server.reset();
+  EXPECT_EQ(hear(guest), "bye");
+  guest.reset();
+  (void)stop();
+  const auto recording = Recording::parse(recorded_);
+  ASSERT_TRUE(recording);
+  EXPECT_EQ(recording->openings.size(), 2U);
+  ASSERT_EQ(recording->exchanges.size(), 2U);
+  EXPECT_EQ(recording->exchanges[0].to_text(), "GET http://" + place() + "/a");
+  EXPECT_EQ(recording->exchanges[0].turns.at(0).bytes, kAnswer);
+  ASSERT_EQ(recording->exchanges[1].turns.size(), 3U);
+  EXPECT_EQ(recording->exchanges[1].turns[1].sha256, BytesHash().add("word").hex());
+}
+
+TEST_F(RecordedProxyTest, AnswersFromARecordingAndNobodyIsConnectedTo) {
+  allow_server();
+  http::Head head;
+  head.method = "GET";
+  head.target = "/a";
+  taping_.opened({.place = server_place(), .open = true, .refusal = 502, .connection = {}});
+  {
+    TapedExchange request(taping_, nullptr, server_place(), /*secure=*/false, head);
+    request.asked();
+    request.answered("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+    request.end(RecordedExchange::End::kClosed);
+    TapedExchange talk(taping_, server_place());
+    talk.answered("hello");
+    talk.sent("word");
+    talk.answered("bye");
+    talk.end(RecordedExchange::End::kClosed);
+  }
+  replay();
+  start();
+  EXPECT_EQ(hear(ask(get("/a"))), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+  EXPECT_NE(hear(ask(get("/b"))).find("is not in the recording"), std::string::npos);
+  UniqueFd guest = ask_for_tunnel(place());
+  ASSERT_EQ(hear(guest, kOpen.size() + 5), std::string(kOpen) + "hello");
+  say(guest, "word");
+  EXPECT_EQ(hear(guest), "bye");
+  guest.reset();
+  const auto told = stop();
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(std::ranges::count(told, kRecordingRule, &ConnectionRecord::rule), 1);
+  pollfd nobody{server_.fd.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&nobody, 1, 0), 0);
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(RecordingTest, WhatDoesNotFitIsLeftOutAndSaidSo) {
 }
 
 TEST(RecordingTest, ASecretThatComesBackInPiecesIsNotKept) {
-  const std::string value = "the real value of it";
+  const std::string value = "the-real-value-of-it";
   const Credentials credentials{.settings = {{.target = *CredentialTarget::parse("api.example"),
                                               .header = "Authorization",
                                               .value = "Bearer " + value}}};
@@ -124,8 +124,8 @@ TEST(RecordingTest, ASecretThatComesBackInPiecesIsNotKept) {
   Taped taped;
   TapedExchange one(taped.tape, &filler, kPlace, /*secure=*/true, head_of("GET", "/a"));
   one.asked();
-  for (const std::string& piece : {std::string(20'000, 'a') + "the real", std::string(" val"),
-                                   "ue of it" + std::string(20'000, 'b')}) {
+  for (const std::string& piece : {std::string(20'000, 'a') + "the-real", std::string("-val"),
+                                   "ue-of-it" + std::string(20'000, 'b')}) {
     one.answered(piece);
   }
   one.end(End::kKept);

@@ -201,9 +201,9 @@ asio::awaitable<void> Session::carry_request() {
     co_await asio::async_write(guest_, asio::buffer(kOpen), with(error));
     co_await inspect(request.place);
   } else if (proxy_.surroundings().playback != nullptr) {
-    co_await Answering(*this, *proxy_.surroundings().playback, request.place,
-                       std::exchange(in_, {}))
-        .answer_request(asked);
+    Answering answering(*this, *proxy_.surroundings().playback, request.place,
+                        std::exchange(in_, {}));
+    co_await answering.answer_request(asked);
   } else {
     if (Tape* const tape = proxy_.surroundings().tape; tape != nullptr) {
       taped_ = std::make_unique<TapedExchange>(*tape, proxy_.surroundings().filler, request.place,
@@ -543,8 +543,11 @@ asio::awaitable<bool> Session::hear_client(const Place& place) {
 // What is recorded of a server in its place.
 asio::awaitable<void> Session::replay(const Place& place) {
   const Surroundings& here = proxy_.surroundings();
-  if (!here.playback->server_begins(place) && !co_await hear_client(place)) {
-    co_return;
+  if (!here.playback->server_begins(place)) {
+    const bool agrees = co_await hear_client(place);
+    if (!agrees) {
+      co_return;
+    }
   }
   const bool secure = read_client_hello(in_).state == ClientHello::State::kWhole;
   Answering answering(*this, *here.playback, place, std::exchange(in_, {}));
@@ -592,7 +595,11 @@ asio::awaitable<void> Session::inspect(const Place& place) {
   }
   const bool fills = here.authority != nullptr && here.filler->reads_tls(place);
   const bool records = here.authority != nullptr && here.tape != nullptr;
-  if (!fills && (!records || !co_await guest_begins())) {
+  bool reads = fills;
+  if (!fills && records) {
+    reads = co_await guest_begins();
+  }
+  if (!reads) {
     co_await tunnel(place);
     co_return;
   }
