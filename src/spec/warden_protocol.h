@@ -44,7 +44,7 @@ enum class Request : std::uint8_t {
                    // kStderr; ends with kEnded.
   kPack = 7,       // PackRequest. Answered by kStdout frames holding a tar archive, then kEnded.
   kMark = 8,       // Remember the workspace's files as they are now; answered by kDone.
-  kChanges = 9,    // Answered by kFiles: what differs from the mark.
+  kChanges = 9,    // Answered by kFiles: what differs from the mark; with a channel, at its end.
   // Each a SnapshotRequest, answered by kDone.
   kSnapshot = 10,      // Keep the workspace as it is now, under a new number.
   kRestore = 11,       // Make the workspace what it was then.
