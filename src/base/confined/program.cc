@@ -53,7 +53,8 @@ class Conversation {
         output_(std::move(output)),
         complaint_(std::move(complaint)),
         unsent_(job.text),
-        deadline_(Clock::now() + job.time) {}
+        deadline_(Clock::now() + job.time),
+        next_look_(job.wanted ? Clock::now() : Clock::now() + kLookEvery) {}
 
   // Until the program has ended and all that it said is read; or nothing, until it has finished.
   Result<std::optional<int>> hold() {
@@ -154,7 +155,7 @@ class Conversation {
   UniqueFd complaint_;
   std::string_view unsent_;
   const Clock::time_point deadline_;
-  Clock::time_point next_look_ = Clock::now() + kLookEvery;
+  Clock::time_point next_look_;
   std::uint64_t received_ = 0;
   std::string said_;
   std::array<char, 64 * 1024> block_{};

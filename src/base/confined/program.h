@@ -37,7 +37,8 @@ struct Job {
   // Asked after each piece; true kills the program, since it has said all that is wanted and its
   // end takes time of its own. That is a success.
   std::function<bool()> finished{};
-  // Asked several times a second; false kills the program, and kUnavailable is returned.
+  // Asked at first and several times a second; false kills the program, and kUnavailable is
+  // returned.
   std::function<bool()> wanted{};
 };
 

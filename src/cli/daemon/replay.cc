@@ -97,7 +97,7 @@ Result<NetworkAgain> choose_network(const ReplayOptionsText& options,
   } else if (of_its_own) {
     request["replay_network"] = options.id;
   }
-  if (again.recorded && recording.value("incomplete", false)) {
+  if (again.recorded && of_its_own && recording.value("incomplete", false)) {
     again.lacks = "the recording is incomplete: there was more than room for";
   } else if (!left_out.empty()) {
     again.lacks = "it was not recorded: " + printable(left_out);

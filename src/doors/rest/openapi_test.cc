@@ -169,7 +169,8 @@ TEST(OpenApiTest, ARecordedRunIsAskedForAgainWithEveryField) {
         {"files", {"d/f"}},
         {"output_schema", {{"type", "object"}}},
         {"review", "it says what it did"}}},
-      {"network", {{"allow", {"example.com:443"}}, {"default", "deny"}, {"deny", {"10.0.0.0/8"}}}}};
+      {"network", {{"allow", {"example.com:443"}}, {"default", "deny"}, {"deny", {"10.0.0.0/8"}}}},
+      {"replay_network", "4nq8zt0c5d2e"}};
   std::set<std::string> names;
   for (const auto& [name, value] : all.items()) {
     names.insert(name);

@@ -64,7 +64,9 @@ TEST(CodecTest, EveryMemberIsInTheListOfItsStruct) {
   EXPECT_TRUE(lists_all<Completion>());
   EXPECT_TRUE(lists_all<Inspection>());
   EXPECT_TRUE(
-      lists_all<RunRequest>(-3));  // Its policies, its image and as_guest are resolved by then.
+      // Its policies, its image, as_guest and replay_network are resolved by then.
+      lists_all<RunRequest>(-4));
+  EXPECT_TRUE(lists_all<NetworkTape>());
   EXPECT_TRUE(lists_all<JudgeCase>());
   EXPECT_TRUE(lists_all<JudgeRequest>());
   EXPECT_TRUE(lists_all<ProcessRequest>(
