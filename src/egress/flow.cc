@@ -26,8 +26,6 @@ using boost::system::error_code;
 constexpr std::size_t kBlock = 32UL * 1024;
 // A flow of so many bytes is long. Most are not, and need no pipe.
 constexpr std::uint64_t kLong = 256UL * 1024;
-// After so many pieces of a long flow we look where its reader works.
-constexpr unsigned kLook = 4;
 
 auto with(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
@@ -98,7 +96,6 @@ asio::awaitable<FlowEnd> carry(Session& session, Flow flow) {
   std::unique_ptr<Pipe> pipe;
   std::uint64_t passed = 0;
   std::uint64_t long_at = kLong;
-  unsigned pieces = 0;
   while (passed < flow.most) {
     if (!pipe && !flow.change && passed >= long_at) {
       pipe = session.make_pipe();
@@ -108,7 +105,7 @@ asio::awaitable<FlowEnd> carry(Session& session, Flow flow) {
         std::min<std::uint64_t>(flow.most - passed, session.room(flow.direction)));
     Moved moved;
     if (pipe) {
-      if (!out && pieces++ % kLook == 0) {
+      if (!out) {
         pipe->stay_near(to.native_handle());
       }
       moved = co_await splice(from, to, *pipe, std::min(most, pipe->size()));

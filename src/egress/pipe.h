@@ -32,7 +32,7 @@ class Pipe {
   // As write(2) to such a socket, of what the pipe holds.
   ssize_t drain(int socket);
   // Keeps the thread on the processor where the reader of this socket works, for as long as there
-  // are pipes. Cheap enough for every few pieces.
+  // are pipes. Cheap enough for every piece.
   void stay_near(int socket) { all_.placement.follow(socket); }
 
   // The most bytes that one fill() takes.
