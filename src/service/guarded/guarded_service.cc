@@ -524,25 +524,30 @@ Result<void> GuardedService::run_in_template(const Caller& caller,
 Result<void> GuardedService::run(const Caller& caller,
                                  const RunRequest& request,
                                  const EventSink& sink) {
-  RunRequest whole = request;
   Result<void> may = guard_.work(caller);
-  if (may && !request.replay_network.empty()) {
+  const bool replays = !request.replay_network.empty();
+  if (may && replays) {
     may = guard_.tenant(caller, kAdmin);
-    if (may) {
-      whole.tape.recording = GB_TRY(recording_of(caller, request.replay_network));
-    }
   }
-  const bool records = !whole.tape.recording && lets_out(request.network);
+  NetworkTape tape;
   return recorder_.execute(
       caller, deed_of(request, recorder_.trail()), std::move(may), sink,
       [&](const EventSink& watched) -> Result<void> {
-        if (whole.image.empty()) {
-          return run_in_template(caller, whole, watched);
+        if (replays) {
+          tape.recording = GB_TRY(recording_of(caller, request.replay_network));
         }
-        const auto wanted = [&watched] { return watched({}); };
-        return run_in_template(caller, GB_TRY(with_template(caller, whole, wanted)), watched);
+        std::optional<RunRequest> changed;  // A request may have megabytes of files.
+        if (!request.image.empty()) {
+          const auto wanted = [&watched] { return watched({}); };
+          changed = GB_TRY(with_template(caller, request, wanted));
+        }
+        if (tape.recording || tape.room > 0) {
+          changed = changed ? std::move(changed) : request;
+          changed->tape = std::move(tape);
+        }
+        return run_in_template(caller, changed ? *changed : request, watched);
       },
-      records ? &whole.tape : nullptr);
+      !replays && lets_out(request.network) ? &tape : nullptr);
 }
 
 // What the network answered to a run that the caller may read about.

@@ -192,7 +192,7 @@ struct Outcome {
 };
 
 // What the record of an end says of a recording.
-Result<Json> keep(audit::Recordings::Place& place, const NetworkRecording& recording) {
+Json keep(audit::Recordings::Place& place, const NetworkRecording& recording) {
   if (place.room() == 0) {
     return Json{{"left_out", "the tenant has as many recordings as it may have"}};
   }
@@ -200,8 +200,9 @@ Result<Json> keep(audit::Recordings::Place& place, const NetworkRecording& recor
   if (recording.cut) {
     told["incomplete"] = true;
   }
-  GB_TRY(place.keep(recording.bytes));
-  return told;
+  // The run is over, and its end must be recorded whatever becomes of this.
+  const auto kept = place.keep(recording.bytes);
+  return kept ? told : Json{{"left_out", to_utf8(kept.error().message())}};
 }
 
 Deed tool_call_of(const Deed& deed, const nlohmann::json& event) {
@@ -347,7 +348,7 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
     return !left;
   });
   if (place) {
-    end.details["network_recording"] = GB_TRY(keep(*place, recording));
+    end.details["network_recording"] = keep(*place, recording);
   }
   if (tool_calls > 0) {
     end.details["tool_calls"] = tool_calls;

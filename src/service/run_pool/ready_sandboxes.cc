@@ -153,19 +153,12 @@ void ReadySandboxes::shrink(Clock::time_point now) {
   }
 }
 
-namespace {
-
-// Few are left: making more does not wait for a pause between claims.
-constexpr auto is_hurried = [](const auto& known) { return 2 * known.ready.size() < known.wanted; };
-
-}  // namespace
-
 // What was asked for last comes first, but after that of which few are left.
 ReadySandboxes::Known* ReadySandboxes::next_to_make(Clock::time_point now) {
   Known* next = nullptr;
   for (Known& each : known_) {
     const bool is_missing = each.ready.size() < each.wanted && now >= each.retry;
-    if (is_missing && (next == nullptr || (is_hurried(each) && !is_hurried(*next)))) {
+    if (is_missing && (next == nullptr || (each.few_left() && !next->few_left()))) {
       next = &each;
     }
   }
@@ -193,7 +186,7 @@ void ReadySandboxes::keep_filled() {
     const Known* const which = next_to_make(now);
     if (which == nullptr) {
       (void)changed_.wait_for(lock, kRest);
-    } else if (!is_hurried(*which) && now < last_claim_ + kSettle) {
+    } else if (!which->few_left() && now < last_claim_ + kSettle) {
       (void)changed_.wait_until(lock, last_claim_ + kSettle);
     } else {
       make_one(lock, ReadyKind(which->kind));

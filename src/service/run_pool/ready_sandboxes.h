@@ -104,6 +104,9 @@ class ReadySandboxes {
     bool kept = false;
     Clock::time_point asked{};
     Clock::time_point retry{};  // Not made before.
+
+    // Making more does not wait for a pause between claims then.
+    [[nodiscard]] bool few_left() const { return 2 * ready.size() < wanted; }
   };
 
   void keep_filled();
