@@ -103,7 +103,7 @@ work() {{
 
 
 # Where a cargo is that knows today's index of crates; and authorities of the machine's administrator.
-DOCKERFILE = f"""FROM base
+DOCKERFILE = f"""FROM debian
 COPY security.list /etc/apt/sources.list.d/
 COPY authorities /usr/local/share/ca-certificates
 RUN update-ca-certificates
@@ -124,9 +124,9 @@ def make_image(case, place):
         if done.returncode != 0:
             raise AssertionError(done.stderr)
 
-    recipe = place / "base.toml"
+    recipe = place / "debian.toml"
     recipe.write_text('[base.debootstrap]\nsuite = "bookworm"\npackages = ["ca-certificates"]\n', encoding="ascii")
-    template("build", "base", "-f", recipe,
+    template("build", "debian", "-f", recipe,
              *(word for rule in installs.rules_for(installs.DEBIAN) for word in ("--allow-net", rule)))
     context = place / "context"
     (context / "authorities").mkdir(parents=True)
