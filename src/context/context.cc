@@ -106,8 +106,8 @@ Result<void> run_beside(Sandbox& sandbox, std::vector<std::string> argv) {
   RunOptions options{.limits = sandbox.limits(), .kill_rest = false};
   options.limits.cpu_time = {};
   const std::array<int, 3> streams{null.get(), null.get(), err.theirs.get()};
-  const auto process = GB_TRY(sandbox.start_process({.argv = std::move(argv), .env = {}, .cwd = {}},
-                                                    options, warden::Streams::kProcess, streams));
+  const auto process = GB_TRY(
+      sandbox.start_process({.argv = std::move(argv), .env = {}, .cwd = {}}, options, streams));
   err.theirs.reset();
   const auto deadline = sandbox.clock().now() + kCopyPatience;
   bool killed = false;

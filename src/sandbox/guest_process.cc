@@ -3,11 +3,21 @@
 
 #include <signal.h>
 
+#include "sandbox/terminal.h"
+
 namespace glovebox {
 
 void GuestProcess::signal(int signal) {
   const warden::SignalRequest request{.signal = static_cast<std::uint32_t>(signal)};
   channel_->send(warden::Request::kSignal, request.encode());
+}
+
+Result<void> GuestProcess::resize(warden::TerminalSize size) {
+  if (!relayed_) {
+    return resize_terminal(terminal_, size);
+  }
+  channel_->send(warden::Request::kResize, size.encode());
+  return {};
 }
 
 void GuestProcess::settle() {

@@ -10,13 +10,15 @@
 #include <optional>
 #include <utility>
 
+#include "base/result.h"
+#include "base/unique_fd.h"
 #include "sandbox/warden_link.h"
 #include "spec/warden_protocol.h"
 
 namespace glovebox {
 
-// Its sandbox must outlive it; its own end forgets the process and ends nothing. signal() may be
-// called by any thread, the rest by one at a time.
+// Its sandbox must outlive it; its own end forgets the process and ends nothing, but for closing
+// its terminal. signal() may be called by any thread, the rest by one at a time.
 class GuestProcess {
  public:
   // `pid` is the one inside. `relayed`: its streams go through the warden.
@@ -26,6 +28,13 @@ class GuestProcess {
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
   // By which the warden knows it, also after its sandbox was saved and loaded.
   [[nodiscard]] std::uint32_t channel() const { return channel_->number(); }
+
+  // The outer end of the terminal that it was started with, if any: what is written is typed, and
+  // what is read was shown. Non-blocking.
+  [[nodiscard]] const UniqueFd& terminal() const { return terminal_; }
+  void hold_terminal(UniqueFd terminal) { terminal_ = std::move(terminal); }
+  // Any thread. Requires: it has one.
+  Result<void> resize(warden::TerminalSize size);
 
   // To its process group.
   void signal(int signal);
@@ -49,6 +58,7 @@ class GuestProcess {
   std::unique_ptr<WardenLink::Channel> channel_;
   std::uint32_t pid_;
   bool relayed_;
+  UniqueFd terminal_{};
   bool settling_ = false;
   std::optional<warden::EndedReport> ended_;
 };

@@ -27,6 +27,7 @@
 #include "sandbox/run.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/stream_relay.h"
+#include "sandbox/terminal.h"
 
 namespace glovebox {
 namespace {
@@ -299,14 +300,25 @@ Result<std::unique_ptr<GuestProcess>> Sandbox::start_detached(
   return start_beside(std::move(request), descriptors);
 }
 
-Result<std::unique_ptr<GuestProcess>> Sandbox::start_process(const Command& command,
-                                                             const RunOptions& options,
-                                                             warden::Streams streams,
-                                                             std::span<const int> descriptors) {
+Result<std::unique_ptr<GuestProcess>> Sandbox::start_process(
+    const Command& command, const RunOptions& options, const std::array<int, 3>& descriptors) {
   const Command started = GB_TRY(runnable(command, options));
   warden::StartRequest request = Run::make_request(*this, started, options);
-  request.streams = streams;
+  request.streams = warden::Streams::kProcess;
   return start_beside(std::move(request), descriptors);
+}
+
+Result<std::unique_ptr<GuestProcess>> Sandbox::start_in_terminal(const Command& command,
+                                                                 const RunOptions& options,
+                                                                 warden::TerminalSize size) {
+  const Command started = GB_TRY(runnable(command, options));
+  warden::StartRequest request = Run::make_request(*this, started, options);
+  request.streams = warden::Streams::kTerminal;
+  request.terminal = size;
+  TerminalEnds ends = GB_TRY(relay_ ? connect_terminal() : open_terminal(size));
+  auto process = GB_TRY(start_beside(std::move(request), std::array<int, 1>{ends.theirs.get()}));
+  process->hold_terminal(std::move(ends.ours));
+  return process;
 }
 
 Result<std::unique_ptr<GuestProcess>> Sandbox::start_beside(warden::StartRequest request,
@@ -318,10 +330,6 @@ Result<std::unique_ptr<GuestProcess>> Sandbox::start_beside(warden::StartRequest
   if (bytes.size() > kMaxFramePayload) {
     return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
                  "pass large input as a file or on standard input");
-  }
-  if (relay_ && request.streams == warden::Streams::kTerminal) {
-    return Error(ErrorCode::kUnsupported, "this tier has no terminals",
-                 "start the process without a terminal");
   }
   used_ = true;
   auto channel = std::make_unique<WardenLink::Channel>(link_);

@@ -141,12 +141,16 @@ class Sandbox {
                                                        const RunOptions& options,
                                                        const std::array<int, 3>& descriptors);
 
-  // A process that outlives runs and is a command of the guest's: `streams` says where its standard
-  // streams lead. kUnsupported for a terminal in a tier that passes no descriptors.
+  // A process that outlives runs and is a command of the guest's. Its standard input, output and
+  // error are the caller's (that order); they stay the caller's to close.
   Result<std::unique_ptr<GuestProcess>> start_process(const Command& command,
                                                       const RunOptions& options,
-                                                      warden::Streams streams,
-                                                      std::span<const int> descriptors);
+                                                      const std::array<int, 3>& descriptors);
+
+  // Likewise, in a terminal (GuestProcess::terminal()), which controls its session.
+  Result<std::unique_ptr<GuestProcess>> start_in_terminal(const Command& command,
+                                                          const RunOptions& options,
+                                                          warden::TerminalSize size);
 
   // Stops every process but the warden, and the clock by which their time is limited, until
   // resume(). Returns before they have stopped.

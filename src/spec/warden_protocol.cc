@@ -18,10 +18,29 @@ Result<T> checked(const WireReader& reader, T value, const char* what) {
   return value;
 }
 
+// Both in one word.
+std::uint32_t word_of(TerminalSize size) { return std::uint32_t{size.columns} << 16 | size.rows; }
+TerminalSize size_of(std::uint32_t word) {
+  return {.columns = static_cast<std::uint16_t>(word >> 16),
+          .rows = static_cast<std::uint16_t>(word)};
+}
+
 std::int32_t signed_of(std::uint32_t value) { return static_cast<std::int32_t>(value); }
 std::uint32_t unsigned_of(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 
 }  // namespace
+
+std::string TerminalSize::encode() const {
+  WireWriter out;
+  out.u32(word_of(*this));
+  return out.take();
+}
+
+Result<TerminalSize> TerminalSize::decode(std::string_view bytes) {
+  WireReader in(bytes);
+  const TerminalSize size = size_of(in.u32());
+  return checked(in, size, "size of a terminal");
+}
 
 std::string StartRequest::encode() const {
   WireWriter out;
@@ -37,6 +56,7 @@ std::string StartRequest::encode() const {
   out.u8(with_stdin ? 1 : 0);
   out.u8(static_cast<std::uint8_t>(streams));
   out.u8(relayed ? 1 : 0);
+  out.u32(word_of(terminal));
   out.u8(alone ? 1 : 0);
   out.text(filter);
   out.u8(writes_everywhere ? 1 : 0);
@@ -66,6 +86,7 @@ Result<StartRequest> StartRequest::decode(std::string_view bytes) {
   }
   request.streams = static_cast<Streams>(streams);
   request.relayed = in.u8() != 0;
+  request.terminal = size_of(in.u32());
   request.alone = in.u8() != 0;
   request.filter = in.text();
   request.writes_everywhere = in.u8() != 0;

@@ -65,6 +65,7 @@ enum class Request : std::uint8_t {
                        // kProcesses and ReadyReport. Nothing comes from a process, not even its
                        // end, until a kTaken says how much of it may.
   kGoOn = 23,          // The rest is over, and nothing outside has changed; no answer.
+  kResize = 24,        // TerminalSize: of the terminal that is relayed for the process; no answer.
   kSettle = 16,        // Answered by kSettled, once what the process has written to its standard
                        // output and error until now was sent. A process that ended has no answer.
 };
@@ -106,6 +107,14 @@ constexpr std::size_t descriptors_of(Streams streams) {
   return streams == Streams::kRun ? 0 : streams == Streams::kTerminal ? 1 : 3;
 }
 
+struct TerminalSize {
+  std::uint16_t columns = 80;
+  std::uint16_t rows = 24;
+
+  [[nodiscard]] std::string encode() const;
+  static Result<TerminalSize> decode(std::string_view bytes);
+};
+
 struct StartRequest {
   std::vector<std::string> argv{};
   std::vector<std::string> env{};  // "NAME=value"
@@ -121,8 +130,9 @@ struct StartRequest {
   // No descriptors come: the warden makes the streams, and their bytes go in frames. They outlive
   // the process, as far as others hold them; kEnded comes after what it had written itself.
   bool relayed = false;
-  bool alone = false;    // When this process ends, everything else is killed.
-  std::string filter{};  // A seccomp filter (sock_filter array) on top; empty is none.
+  TerminalSize terminal{};  // Of a terminal that is relayed: the warden makes one in the sandbox.
+  bool alone = false;       // When this process ends, everything else is killed.
+  std::string filter{};     // A seccomp filter (sock_filter array) on top; empty is none.
   // As in PlaceRules. Places that are missing are made, but no files to read; what cannot be found
   // stays closed.
   bool writes_everywhere = true;

@@ -33,6 +33,7 @@ StartRequest some_start() {
           .with_stdin = true,
           .streams = Streams::kAgent,
           .relayed = true,
+          .terminal = {.columns = 132, .rows = 50},
           .alone = false,
           .filter = std::string("\x00\xff\x01", 3),
           .writes_everywhere = false,
@@ -139,11 +140,16 @@ DoneReport some() {
   return {.error = "no space", .os_error = 28};
 }
 template <>
+TerminalSize some() {
+  return {.columns = 0x1234, .rows = 0x5678};
+}
+template <>
 FilesReport some() {
   return some_files();
 }
 
 using Messages = ::testing::Types<StartRequest,
+                                  TerminalSize,
                                   StreamReport,
                                   SignalRequest,
                                   WriteRequest,
@@ -198,6 +204,8 @@ TEST(StartRequestTest, KeepsEachField) {
   EXPECT_EQ(got->file_size, sent.file_size);
   EXPECT_EQ(got->deadline_ms, sent.deadline_ms);
   EXPECT_EQ(got->with_stdin, sent.with_stdin);
+  EXPECT_EQ(got->terminal.columns, sent.terminal.columns);
+  EXPECT_EQ(got->terminal.rows, sent.terminal.rows);
   EXPECT_EQ(got->streams, sent.streams);
   EXPECT_EQ(got->relayed, sent.relayed);
   EXPECT_EQ(got->alone, sent.alone);

@@ -2,6 +2,7 @@
 #include "warden/streams.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +23,11 @@ struct Pipe {
 };
 
 void make_nonblocking(const UniqueFd& fd) { (void)::fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
+
+void set_size(const Outlet& terminal, TerminalSize size) {
+  const winsize wanted{.ws_row = size.rows, .ws_col = size.columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  (void)::ioctl(terminal.fd.get(), TIOCSWINSZ, &wanted);
+}
 
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
@@ -60,10 +66,31 @@ Result<UniqueFd> socket_to_guest(Inlet& inlet, Outlet& outlet) {
   return theirs;
 }
 
-// Standard output and error, and descriptor 3 of an agent.
+// By number: gVisor has no TIOCGPTPEER (ioctl_tty(2)).
+Result<UniqueFd> terminal_of_guest(TerminalSize size, Inlet& inlet, Outlet& outlet) {
+  outlet.fd = UniqueFd(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+  const int locked = 0;
+  unsigned number = 0;
+  if (!outlet.fd || ::ioctl(outlet.fd.get(), TIOCSPTLCK, &locked) != 0 ||
+      ::ioctl(outlet.fd.get(), TIOCGPTN, &number) != 0) {
+    return Error::from_errno("open a terminal");
+  }
+  const std::string name = "/dev/pts/" + std::to_string(number);
+  UniqueFd theirs(::open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC));
+  inlet.fd = UniqueFd(::fcntl(outlet.fd.get(), F_DUPFD_CLOEXEC, 0));
+  if (!theirs || !inlet.fd) {
+    return Error::from_errno("open a terminal");
+  }
+  set_size(outlet, size);
+  return theirs;
+}
+
+// Standard output and error, and descriptor 3 of an agent; or one terminal.
 Result<void> relay(const StartRequest& request, MadeStreams& made) {
   if (request.streams == Streams::kTerminal) {
-    return Error(ErrorCode::kUnsupported, "no terminal was passed");
+    made.guest.terminal =
+        GB_TRY(terminal_of_guest(request.terminal, made.ours.in[0], made.ours.out[0]));
+    return {};
   }
   made.guest.out = GB_TRY(pipe_from_guest(made.ours.out[0]));
   made.guest.err = GB_TRY(pipe_from_guest(made.ours.out[1]));
@@ -133,6 +160,8 @@ void RelayedStreams::owe() {
     outlet.owed = kMostBuffered;
   }
 }
+
+void resize(const RelayedStreams& streams, TerminalSize size) { set_size(streams.out[0], size); }
 
 // In both, a pipe is not a socket, and closing it says the same.
 void end(Inlet& inlet) {

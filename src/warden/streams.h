@@ -54,6 +54,9 @@ class RelayedStreams {
   void owe();
 };
 
+// Of a terminal that is relayed; nothing happens to other streams.
+void resize(const RelayedStreams& streams, TerminalSize size);
+
 // Whoever reads or writes the other end learns that it is closed, though we hold both directions.
 void end(Inlet& inlet);
 void end(Outlet& outlet);
@@ -64,7 +67,7 @@ struct MadeStreams {
 };
 
 // Takes what the request says that it brings from the front of `passed`: kInvalid when that is not
-// there. kUnsupported for a terminal that is not brought.
+// there. A terminal that is not brought is one of the sandbox's own devpts (pty(7)).
 Result<MadeStreams> make_streams(const StartRequest& request, std::vector<UniqueFd>& passed);
 
 }  // namespace glovebox::warden

@@ -286,6 +286,9 @@ void Warden::handle(const Frame& frame) {
     case Request::kGoOn:
       resting_ = false;
       break;
+    case Request::kResize:
+      resize(frame.channel, frame.payload);
+      break;
     case Request::kMoveIn:
       break;  // Done before this loop, or not asked of this warden: once is enough.
   }
@@ -458,6 +461,14 @@ void Warden::signal(std::uint32_t channel, std::string_view payload) {
   if (found != processes_.end() && !found->second.exited) {
     // Each process leads a session, so its group is itself and what it did not set apart.
     (void)::kill(-found->second.pid, static_cast<int>(request->signal));
+  }
+}
+
+void Warden::resize(std::uint32_t channel, std::string_view payload) {
+  const auto size = TerminalSize::decode(payload);
+  const auto found = processes_.find(channel);
+  if (size && found != processes_.end() && found->second.kind == Streams::kTerminal) {
+    warden::resize(found->second.streams, size.value());
   }
 }
 

@@ -87,6 +87,7 @@ class Warden {
   void list_changes(std::uint32_t channel, std::string_view payload);
   void report_changes(std::uint32_t channel);
   void signal(std::uint32_t channel, std::string_view payload);
+  void resize(std::uint32_t channel, std::string_view payload);
   void describe_machine(std::string_view payload) const;
   void done(std::uint32_t channel, const Result<void>& result);
   void wake();

@@ -3,12 +3,9 @@
 // those or relays their bytes, the caller cannot tell.
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <array>
@@ -79,9 +76,8 @@ class ProcessesBeside : public Conformance {
     Pipe out = make_pipe();
     Pipe err = make_pipe();
     const std::array<int, 3> theirs{in.read.get(), out.write.get(), err.write.get()};
-    auto started =
-        sandbox().start_process({.argv = {"/bin/sh", "-c", script}, .env = {}, .cwd = {}}, {},
-                                warden::Streams::kProcess, theirs);
+    auto started = sandbox().start_process(
+        {.argv = {"/bin/sh", "-c", script}, .env = {}, .cwd = {}}, {}, theirs);
     if (!started) {
       ADD_FAILURE() << started.error().message();
       std::abort();
@@ -241,21 +237,20 @@ TEST_P(ProcessesBeside, ThatAreAgentsLearnThatTheirSocketIsClosed) {
   EXPECT_EQ(all_of(out.read), "True\n");
 }
 
-TEST_P(ProcessesBeside, HaveATerminalOnlyWhereTheTierPassesIt) {
-  const UniqueFd terminal(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
-  ASSERT_EQ(::grantpt(terminal.get()) + ::unlockpt(terminal.get()), 0);
-  const UniqueFd theirs(::ioctl(terminal.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
-  const std::array<int, 1> passed{theirs.get()};
-  const auto started =
-      sandbox().start_process({.argv = {"/bin/sh", "-c", "tty -s"}, .env = {}, .cwd = {}}, {},
-                              warden::Streams::kTerminal, passed);
-  ASSERT_EQ(started.has_value(), sandbox().features().passes_descriptors);
-  if (!started) {
-    EXPECT_EQ(started.error().code(), ErrorCode::kUnsupported);
-    EXPECT_NE(started.error().hint(), "");
-    return;
-  }
-  EXPECT_TRUE(eventually([&] { return started.value()->ended().has_value(); }));
+TEST_P(ProcessesBeside, HaveATerminalWhereOneIsAskedFor) {
+  const auto started = sandbox().start_in_terminal(
+      {.argv = {"/bin/sh", "-c", "tty -s && stty size"}, .env = {}, .cwd = {}}, {},
+      {.columns = 132, .rows = 50});
+  ASSERT_TRUE(started);
+  const UniqueFd& terminal = started.value()->terminal();
+  std::string shown;
+  EXPECT_TRUE(eventually([&] {
+    std::array<char, 256> bytes;
+    const ssize_t got = ::read(terminal.get(), bytes.data(), bytes.size());
+    shown.append(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+    return started.value()->ended().has_value() && got <= 0;
+  }));
+  EXPECT_EQ(shown, "50 132\r\n");
   EXPECT_EQ(started.value()->ended()->wait_status, 0);
 }
 

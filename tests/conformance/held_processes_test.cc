@@ -116,23 +116,51 @@ TEST_P(HeldProcesses, EndWithTheirSandbox) {
   EXPECT_TRUE(eventually([&] { return held->ended().has_value(); }));
 }
 
-TEST_P(HeldProcesses, HaveATerminalWhereTheTierPassesIt) {
+TEST_P(HeldProcesses, HaveATerminalThatIsTypedAtAndResized) {
   ProcessRequest request{.terminal = ProcessRequest::Terminal{.columns = 99, .rows = 33}};
-  request.command.argv = {"stty", "size"};
-  const auto held = start(request);
-  ASSERT_EQ(held.has_value(), sandbox().features().passes_descriptors);
-  if (!held) {
-    EXPECT_EQ(held.error().code(), ErrorCode::kUnsupported);
-    return;
-  }
-  HeldProcess::Listener listener(*held, true);
+  const auto held =
+      shell("tty -s && stty size && read line && echo \"got $line\" && stty size", request);
+  HeldProcess::Listener listener(held, true);
+  std::string shown;
+  std::optional<ProcessEvent> end;
+  const auto hear = [&] {
+    while (auto event = listener.next()) {
+      shown += event->kind == Kind::kTerminal ? event->bytes : "";
+      if (event->kind == Kind::kEnded) {
+        end = std::move(event);
+      }
+    }
+  };
+  EXPECT_TRUE(eventually([&] {
+    hear();
+    return shown == "33 99\r\n";
+  })) << shown;
+
+  EXPECT_TRUE(held->resize({.columns = 80, .rows = 25}));
+  EXPECT_TRUE(held->write("hello\r"));
+
+  EXPECT_TRUE(eventually([&] {
+    hear();
+    return end.has_value();
+  }));
+  EXPECT_EQ(shown, "33 99\r\nhello\r\ngot hello\r\n25 80\r\n");
+  EXPECT_EQ(end ? end->exit_code : -1, 0);
+}
+
+TEST_P(HeldProcesses, AreInterruptedByWhatIsTyped) {
+  ProcessRequest request{.terminal = ProcessRequest::Terminal{}};
+  const auto held = shell("echo ready; sleep 1000; echo not reached", request);
+  HeldProcess::Listener listener(held, true);
   std::string shown;
   EXPECT_TRUE(eventually([&] {
     const auto event = listener.next();
-    shown += event && event->kind == Kind::kTerminal ? event->bytes : "";
-    return event && event->kind == Kind::kEnded;
-  }));
-  EXPECT_EQ(shown, "33 99\r\n");
+    shown += event ? event->bytes : "";
+    return shown == "ready\r\n";
+  })) << shown;
+
+  EXPECT_TRUE(held->write("\x03"));
+
+  EXPECT_TRUE(eventually([&] { return held->ended().has_value(); }));
 }
 
 GB_FOR_EVERY_TIER(HeldProcesses);

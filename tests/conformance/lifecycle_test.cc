@@ -78,8 +78,7 @@ TEST_P(Lifecycle, GoesOnWhileAQuestionIsNotAnswered) {
   auto started = std::async(std::launch::async, [this] {
     const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
     const std::array<int, 3> streams{null.get(), null.get(), null.get()};
-    return sandbox().start_process({.argv = {"true"}, .env = {}, .cwd = {}}, {},
-                                   warden::Streams::kProcess, streams);
+    return sandbox().start_process({.argv = {"true"}, .env = {}, .cwd = {}}, {}, streams);
   });
   auto paused = std::async(std::launch::async, [this] {
     sandbox().pause();
@@ -105,7 +104,7 @@ TEST_P(Lifecycle, AnswersEachOfManyThreadsThatAskAtOnce) {
         const int code = number * 25 + round;
         auto process = sandbox().start_process(
             {.argv = {"/bin/sh", "-c", "exit " + std::to_string(code)}, .env = {}, .cwd = {}}, {},
-            warden::Streams::kProcess, streams);
+            streams);
         if (!process) {
           ADD_FAILURE() << process.error().message();
           return;

@@ -35,11 +35,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   constexpr void (*kDecoders[])(std::string_view) = {
-      decode<StartRequest>,    decode<SignalRequest>,     decode<WriteRequest>,
-      decode<PackRequest>,     decode<SetupReport>,       decode<ReadyReport>,
-      decode<EndedReport>,     decode<DoneReport>,        decode<FilesReport>,
-      decode<SnapshotRequest>, decode<StreamReport>,      decode<MoveInRequest>,
-      decode<VersionRequest>,  decode<DifferencesReport>, decode<ContentReport>};
+      decode<StartRequest>,  decode<TerminalSize>,    decode<SignalRequest>,
+      decode<WriteRequest>,  decode<PackRequest>,     decode<SetupReport>,
+      decode<ReadyReport>,   decode<EndedReport>,     decode<DoneReport>,
+      decode<FilesReport>,   decode<SnapshotRequest>, decode<StreamReport>,
+      decode<MoveInRequest>, decode<VersionRequest>,  decode<DifferencesReport>,
+      decode<ContentReport>};
   kDecoders[data[0] % std::size(kDecoders)](bytes);
   return 0;
 }

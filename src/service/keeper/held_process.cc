@@ -3,10 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,28 +54,8 @@ void make_nonblocking(const UniqueFd& fd) {
   (void)::fcntl(fd.get(), F_SETFL, ::fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
 }
 
-winsize size_of(ProcessRequest::Terminal terminal) {
-  return {.ws_row = terminal.rows, .ws_col = terminal.columns, .ws_xpixel = 0, .ws_ypixel = 0};
-}
-
-struct TerminalPair {
-  UniqueFd ours;
-  UniqueFd theirs;
-};
-
-// Of the host's own devpts (pty(7)): the guest gets an open terminal, and no way to another one.
-Result<TerminalPair> open_terminal(ProcessRequest::Terminal size) {
-  TerminalPair pair{.ours = UniqueFd(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)), .theirs = {}};
-  int unlocked = 0;
-  if (!pair.ours || ::ioctl(pair.ours.get(), TIOCSPTLCK, &unlocked) != 0) {
-    return Error::from_errno("open a terminal");
-  }
-  pair.theirs = UniqueFd(::ioctl(pair.ours.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
-  const winsize dimensions = size_of(size);
-  if (!pair.theirs || ::ioctl(pair.ours.get(), TIOCSWINSZ, &dimensions) != 0) {
-    return Error::from_errno("open a terminal");
-  }
-  return pair;
+warden::TerminalSize size_of(ProcessRequest::Terminal terminal) {
+  return {.columns = terminal.columns, .rows = terminal.rows};
 }
 
 }  // namespace
@@ -121,13 +98,9 @@ Result<void> HeldProcess::open_streams(const Limits& limits) {
     command.argv = as_user(by_number(request_.user), command.argv);
   }
   if (request_.terminal) {
-    TerminalPair pair = GB_TRY(open_terminal(*request_.terminal));
-    const std::array<int, 1> theirs{pair.theirs.get()};
-    process_ = GB_TRY(sandbox_.start_process(command, options, warden::Streams::kTerminal, theirs));
+    process_ = GB_TRY(sandbox_.start_in_terminal(command, options, size_of(*request_.terminal)));
     // Read by one thread, which closes its copy at the end, and written by others.
-    out_.fd = UniqueFd(::fcntl(pair.ours.get(), F_DUPFD_CLOEXEC, 0));
-    terminal_ = std::move(pair.ours);
-    make_nonblocking(terminal_);
+    out_.fd = UniqueFd(::fcntl(process_->terminal().get(), F_DUPFD_CLOEXEC, 0));
     return {};
   }
   Pipe out = GB_TRY(make_pipe());
@@ -140,7 +113,7 @@ Result<void> HeldProcess::open_streams(const Limits& limits) {
     in.read = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
   const std::array<int, 3> theirs{in.read.get(), out.write.get(), err.write.get()};
-  process_ = GB_TRY(sandbox_.start_process(command, options, warden::Streams::kProcess, theirs));
+  process_ = GB_TRY(sandbox_.start_process(command, options, theirs));
   in_ = std::move(in.write);
   out_.fd = std::move(out.read);
   err_.fd = std::move(err.read);
@@ -247,7 +220,7 @@ bool HeldProcess::look(const ProcessPump& pump) {
     stalled_ = false;
   }
   const bool out_drained = read_from(
-      pump, out_, terminal_ ? ProcessEvent::Kind::kTerminal : ProcessEvent::Kind::kStdout);
+      pump, out_, request_.terminal ? ProcessEvent::Kind::kTerminal : ProcessEvent::Kind::kStdout);
   const bool err_drained = read_from(pump, err_, ProcessEvent::Kind::kStderr);
   const auto now = sandbox_.clock().now();
   if (!report) {
@@ -371,7 +344,7 @@ Result<void> HeldProcess::signal(int signal) {
 
 Result<void> HeldProcess::write(std::string_view bytes) {
   const std::scoped_lock lock(input_mutex_);
-  const UniqueFd& to = terminal_ ? terminal_ : in_;
+  const UniqueFd& to = request_.terminal ? process_->terminal() : in_;
   if (!to) {
     return Error(ErrorCode::kConflict,
                  "the standard input of process " + std::to_string(pid()) + " is closed");
@@ -398,7 +371,7 @@ Result<void> HeldProcess::write(std::string_view bytes) {
 }
 
 Result<void> HeldProcess::close_stdin() {
-  if (terminal_) {
+  if (request_.terminal) {
     return write("\x04");  // As somebody at the terminal would (VEOF, termios(3)).
   }
   const std::scoped_lock lock(input_mutex_);
@@ -407,13 +380,10 @@ Result<void> HeldProcess::close_stdin() {
 }
 
 Result<void> HeldProcess::resize(ProcessRequest::Terminal size) {
-  const winsize dimensions = size_of(size);
-  if (!terminal_) {
+  if (!request_.terminal) {
     return Error(ErrorCode::kConflict, "process " + std::to_string(pid()) + " has no terminal");
   }
-  return ::ioctl(terminal_.get(), TIOCSWINSZ, &dimensions) == 0
-             ? Result<void>()
-             : Error::from_errno("resize a terminal");
+  return process_->resize(size_of(size));
 }
 
 ProcessInfo HeldProcess::info() const {

@@ -132,7 +132,6 @@ class HeldProcess final : public KeptMemory::Holder {
   GuestClock::Base::time_point due_ = GuestClock::Base::time_point::max();
   GuestClock::Base::time_point last_words_ = GuestClock::Base::time_point::max();
 
-  UniqueFd terminal_;
   std::mutex input_mutex_;
   UniqueFd in_;
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -93,6 +94,13 @@ int openat(int directory, const char* path, int flags, ...) {
   const unsigned mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(more, unsigned) : 0;
   va_end(more);
   return answer(raw(SYS_openat, directory, path, flags, mode));
+}
+int ioctl(int fd, unsigned long request, ...) noexcept {
+  va_list more;
+  va_start(more, request);
+  void* const argument = va_arg(more, void*);
+  va_end(more);
+  return answer(raw(SYS_ioctl, fd, request, argument));
 }
 int close(int fd) { return answer(raw(SYS_close, fd)); }
 ssize_t recvmsg(int fd, msghdr* message, int flags) {
