@@ -13,6 +13,7 @@ PARTS = {
     "claims": "the promises of tests/conformance",
     "languages": "programs of all languages",
     "attacks": "attacks from inside",
+    "e2b": "E2B's own SDKs",
     "leaks": "runs that are killed",
     "kills": "a daemon whose parts are killed",
 }

@@ -6,7 +6,7 @@ import re
 import sys
 import tempfile
 
-from differences import FAILED, HELD, SKIPPED
+from differences import ABSENT, FAILED, HELD, SKIPPED
 from places import USER
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
@@ -89,6 +89,49 @@ def attacks_of_modules(here, choose, told):
     return outcomes
 
 
+def e2b(here, expected, choose, told):
+    """The claim is a test's name; a test file is chosen as a whole. What takes root inside is asked
+    of native alone (tests/e2b)."""
+    folder = TESTS / "e2b"
+    files = [f"python/{path.stem}" for path in (folder / "python").glob("test_*.py")]
+    files += [f"javascript/{path.name.removesuffix('.test.mjs')}"
+              for path in (folder / "suites").glob("*.test.mjs") if path.name != "users.test.mjs"]
+    outcomes = {name: ABSENT for name in files if expected.untried(name)}
+    chosen = choose(sorted(set(files) - set(outcomes)))
+    for language, program, outcomes_in in (("python", "run_python.py", of_unittest),
+                                           ("javascript", "run_e2b.py", of_node)):
+        names = [name.split("/")[1] for name in chosen if name.startswith(language)]
+        if not names:
+            continue
+        done = here.run([sys.executable, folder / program, "--glovebox", here.environment["GLOVEBOX"],
+                         "--tier", here.place.tier, *names], capture_output=True, text=True,
+                        timeout=PATIENCE_S)
+        if done.returncode == 77:
+            continue
+        text = done.stdout + done.stderr
+        found = outcomes_in(text)
+        if any(outcome == FAILED and expected.of(claim) is None for claim, outcome in found.items()):
+            told("e2b", text[-20000:].encode())
+        if not found:
+            told("e2b", text.encode())
+            found = dict.fromkeys((f"{language}/{name}" for name in names), FAILED)
+        outcomes |= found
+    return outcomes
+
+
+def of_unittest(text):
+    """Subtests count as their test."""
+    ran = re.findall(r"^(?:test_\w+) \(([\w.]+)\)", text, re.MULTILINE)
+    failed = re.findall(r"^(?:ERROR|FAIL): \w+ \(([\w.]+)\)", text, re.MULTILINE)
+    return dict.fromkeys(ran, HELD) | dict.fromkeys(failed, FAILED)
+
+
+def of_node(text):
+    words = {"✔": HELD, "✖": FAILED, "﹣": SKIPPED}
+    told = re.findall(r"^([✔✖﹣]) (.*?) \(\d[\d.]*ms\)", text, re.MULTILINE)
+    return {name: words[word] for word, name in told}
+
+
 def leaks(here, _expected, choose, told):
     claim = "NothingStaysBehind"
     if not choose([claim]):
@@ -123,4 +166,4 @@ def of_program(claim, done, told):
     return HELD if done.returncode == 0 else FAILED
 
 
-SUITES = {"languages": languages, "attacks": attacks, "leaks": leaks, "kills": kills}
+SUITES = {"languages": languages, "attacks": attacks, "e2b": e2b, "leaks": leaks, "kills": kills}

@@ -16,7 +16,7 @@ import sys
 import tempfile
 
 import calls
-from served import served, variables
+from served import of_tier, served, variables
 
 HERE = pathlib.Path(__file__).resolve().parent
 NEED_ROOT = {"users"}  # Suites for a daemon whose sandboxes have root inside.
@@ -32,6 +32,7 @@ def main():
                         default=pathlib.Path(tempfile.gettempdir()) / "glovebox-e2b-sdks",
                         help="directory to install the SDKs in (default: %(default)s)")
     parser.add_argument("--url", help="URL of a running daemon to test")
+    parser.add_argument("--tier", help="isolation tier of all sandboxes (default: the daemon's)")
     parser.add_argument("--key", help="API key of that daemon")
     parser.add_argument("suites", nargs="*", help="names of suites (default: all)")
     options = parser.parse_args()
@@ -52,7 +53,7 @@ def main():
         options.returned = pathlib.Path(place) / "returned"
         status = run_all(node, options, names)
         # Volumes and several users need root.
-        if options.suites or os.geteuid() != 0:
+        if options.suites or options.tier or os.geteuid() != 0:
             return status
         packages = options.build / "node_modules"
         surface = {name for package in ("e2b", "@e2b/code-interpreter")
@@ -64,9 +65,9 @@ def run_all(node, options, names):
     status = 0
     with_root = [name for name in names if name in NEED_ROOT]
     if without := [name for name in names if name not in NEED_ROOT]:
-        status = run(node, options, served(options.glovebox), without)
+        status = run(node, options, served(options.glovebox, *of_tier(options.tier)), without)
     # An ordinary user has no ids for several users.
-    if with_root and os.geteuid() == 0:
+    if with_root and not options.tier and os.geteuid() == 0:
         status = run(node, options, served(options.glovebox, "--e2b-root"), with_root) or status
     return status
 

@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent))
 from from_pypi import install  # noqa: E402
 import calls  # noqa: E402
-from served import served  # noqa: E402
+from served import of_tier, served  # noqa: E402
 
 
 def main():
@@ -26,15 +26,17 @@ def main():
     parser.add_argument("--build", type=pathlib.Path,
                         default=pathlib.Path(tempfile.gettempdir()) / "glovebox-e2b-python",
                         help="directory to install the SDK in (default: %(default)s)")
+    parser.add_argument("--tier", help="isolation tier of all sandboxes (default: the daemon's)")
     parser.add_argument("tests", nargs="*", help="test cases (default: all)")
     options = parser.parse_args()
     install(HERE / "python/requirements.txt", options.build)
     with tempfile.TemporaryDirectory(prefix="glovebox-e2b-calls-") as place:
         returned = pathlib.Path(place) / "returned"
         if options.tests:
-            return run(options, [], returned, options.tests)
-        status = run(options, [], returned, ["discover", "-v", "-s", HERE / "python"])
-        if os.geteuid() != 0:  # An ordinary user has no ids for several users, and no volumes.
+            return run(options, of_tier(options.tier), returned, ["-v", *options.tests])
+        status = run(options, of_tier(options.tier), returned,
+                     ["discover", "-v", "-s", HERE / "python"])
+        if options.tier or os.geteuid() != 0:  # An ordinary user has no ids for several users, and no volumes.
             return status
         status = run(options, ["--e2b-root"], returned,
                      ["discover", "-v", "-s", HERE / "python/root"]) or status

@@ -32,6 +32,11 @@ def served(glovebox, *options):
             daemon.stdout.close()
 
 
+def of_tier(tier):
+    """The options of a daemon whose sandboxes are of that tier, as no SDK of E2B's can say it."""
+    return ["--tier", tier] if tier else []
+
+
 def variables(url, key):
     return {"E2B_API_KEY": key, "E2B_API_URL": url, "E2B_SANDBOX_URL": url,
             "E2B_VOLUME_API_URL": url}

@@ -3,8 +3,10 @@
 
 import concurrent.futures
 import json
+import pathlib
 import re
 import subprocess
+import tempfile
 import unittest
 
 from approving import Approving
@@ -546,6 +548,39 @@ class TierTest(unittest.TestCase):
         for path, body in [("/v1/run", {"language": "sh", "code": "true"}), ("/v1/sandboxes", {})]:
             answer = self.daemon.must(403, "POST", path, {**body, "tier": "native"})
             self.assertIn("requires tier 'gvisor'", answer["message"])
+
+
+class UsualTierTest(unittest.TestCase):
+    """An operator who says of which tier sandboxes are whose request does not."""
+
+    def serve(self, *options):
+        daemon = Daemon()
+        self.addCleanup(daemon.discard)
+        daemon.options = ["--tier", "landlock", *options]
+        daemon.start()
+        return daemon
+
+    def tiers(self, daemon, **wishes):
+        return [daemon.must(status, "POST", path, {**body, **wishes})["tier"]
+                for status, path, body in [(200, "/v1/run", {"language": "sh", "code": "true"}),
+                                           (201, "/v1/sandboxes", {})]]
+
+    def test_it_is_that_of_all_who_name_none(self):
+        daemon = self.serve()
+        self.assertEqual(self.tiers(daemon), ["landlock"] * 2)
+        self.assertEqual(self.tiers(daemon, tier="native"), ["native"] * 2)
+        self.assertEqual(self.tiers(daemon, min_tier="native"), ["native"] * 2)
+
+    def test_a_policy_that_demands_a_stronger_one_comes_first(self):
+        policy = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "strong.toml"
+        policy.write_text('min_tier = "native"\n', encoding="ascii")
+        self.assertEqual(self.tiers(self.serve("--policy", str(policy))), ["native"] * 2)
+
+    def test_a_daemon_does_not_start_with_an_unknown_one(self):
+        ended = subprocess.run([GLOVEBOX, "serve", "--tier", "gviser"], capture_output=True,
+                               text=True, check=False, timeout=60)
+        self.assertNotEqual(ended.returncode, 0)
+        self.assertIn("--tier: unknown tier 'gviser'", ended.stderr)
 
 
 class UnknownTierTest(unittest.TestCase):

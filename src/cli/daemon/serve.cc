@@ -31,6 +31,7 @@
 #include "daemon/service_manager.h"
 #include "doors/transport/listener.h"
 #include "embed/handshake.h"
+#include "sandbox/tiers/tier.h"
 #include "service/keeper/builder.h"
 #include "service/packages/package_index.h"
 #include "service/tenants/tenants.h"
@@ -112,6 +113,11 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
     auto added = add_tenant_policy(each, options.policies);
     if (!added) {
       return std::move(added).error().within("--tenant-policy");
+    }
+  }
+  if (!options.policies.tier.empty()) {
+    if (const auto tier = tier_named(options.policies.tier); !tier) {
+      return Error(tier.error()).within("--tier");
     }
   }
   options.network = parse_network_policy(text.network).value_or(NetworkPolicy::kNone);
@@ -296,6 +302,11 @@ void add_serve(CLI::App& app, Action* action) {
       ->type_name("REACH")
       ->check(CLI::IsMember({"none", "public", "any"}))
       ->capture_default_str();
+  command
+      ->add_option("--tier", options.policies.tier,
+                   "Isolation tier of sandboxes and runs whose request names none "
+                   "[default: native, or the next stronger one that works]")
+      ->type_name("TIER");
   command->add_flag("--allow-nested", options.allow_nested,
                     "Let sandboxes contain sandboxes of their own; this opens more of the kernel "
                     "to them");

@@ -116,6 +116,19 @@ Result<TierWish> raise_floors(TierWish wish, const std::vector<Policy>& policies
   return wish;
 }
 
+// The operator's tier, where the wish leaves it open and no policy demands a stronger one.
+Result<TierWish> with_usual_tier(TierWish wish,
+                                 const std::string& usual,
+                                 const std::vector<Policy>& policies) {
+  if (!usual.empty() && wish.exactly.empty()) {
+    auto usually = raise_floors({.exactly = usual, .at_least = wish.at_least}, policies);
+    if (usually && candidate_tiers(*usually)) {
+      return usually;
+    }
+  }
+  return raise_floors(std::move(wish), policies);
+}
+
 // A dry run fails for these reasons before anything was executed.
 bool can_have_none(ErrorCode code) {
   return code == ErrorCode::kUnsupported || code == ErrorCode::kConflict ||
@@ -199,7 +212,14 @@ Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
                                                 const RunRequest& request) const {
   Demands demands = GB_TRY(with_template(caller, request));
   const std::vector<Policy> policies = holding(caller, demands.policies);
-  demands.tier = GB_TRY(raise_floors(std::move(demands.tier), policies));
+  std::string usual = options_.tier;
+  if (!usual.empty()) {
+    const auto language = languages_.find(language_of(request));
+    if (language && !language->tier.empty()) {
+      usual.clear();  // What only one tier can run goes there.
+    }
+  }
+  demands.tier = GB_TRY(with_usual_tier(std::move(demands.tier), usual, policies));
   demands.rules = guest_rules_of(policies);
   demands.checks = request.checks;
   for (const Policy& policy : policies) {
@@ -212,7 +232,7 @@ Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
                                                 const SandboxRequest& request) const {
   Demands demands = GB_TRY(with_template(caller, request));
   const std::vector<Policy> policies = holding(caller, demands.policies);
-  demands.tier = GB_TRY(raise_floors(std::move(demands.tier), policies));
+  demands.tier = GB_TRY(with_usual_tier(std::move(demands.tier), options_.tier, policies));
   demands.rules = guest_rules_for_contexts(policies, languages_);
   return demands;
 }

@@ -25,6 +25,7 @@
 namespace glovebox {
 
 struct PolicyOptions {
+  std::string tier{};  // Of what names none, as far as policies leave that open; empty: any.
   std::vector<policy::Policy> always{};  // For every program of every tenant.
   // For every program of a tenant, by its name.
   std::map<std::string, std::vector<policy::Policy>, std::less<>> of_tenants{};
