@@ -51,7 +51,7 @@ class RequestBox {
   // kConflict when it is not.
   Result<void> agree(std::uint64_t call, std::string hash);
 
-  // ---- for the executing thread
+  // For the executing thread.
 
   // The number of a new request, counted from 1 as long as the box lives; nothing when too many of
   // its kind are open. `number` is what the agent calls it.

@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/digest/digest.h"
+#include "egress/client_hello.h"
 #include "egress/taping.h"
 
 namespace glovebox::egress {
@@ -27,13 +26,51 @@ constexpr std::size_t kLastWords = 256UL * 1024;
 
 }  // namespace
 
+Dialed open_recorded(Playback& playback, const Place& place, ConnectionRecord& record) {
+  const RecordedOpening* const opening = playback.open(place);
+  if (opening == nullptr) {
+    record.verdict = ConnectionRecord::Verdict::kDenied;
+    record.rule = kRecordingRule;
+    record.reason = "no connection to it is in the recording";
+    return {.refusal = 403};
+  }
+  record.address = opening->connection.address;
+  if (opening->open) {
+    record.reason.clear();
+  } else {
+    record.verdict = opening->connection.verdict;
+    record.rule = opening->connection.rule;
+    record.reason = opening->connection.reason;
+  }
+  return {.open = opening->open, .refusal = static_cast<int>(opening->refusal)};
+}
+
 asio::awaitable<void> Answering::answer_request(const http::Head& head) {
+  in_ = std::exchange(session_.heard(), {});
   (void)co_await exchange(head);
   (void)co_await finish();
 }
 
+asio::awaitable<void> Answering::answer_tunnel() {
+  if (!playback_.server_begins(place_)) {
+    const bool agrees = co_await session_.hear_client(place_);
+    if (!agrees) {
+      co_return;
+    }
+  }
+  const bool secure = read_client_hello(session_.heard()).state == ClientHello::State::kWhole;
+  const TlsAuthority* const authority = session_.surroundings().authority;
+  Ssl ssl = secure && authority != nullptr ? authority->serve(place_) : nullptr;
+  if (ssl) {
+    co_await answer_secure(std::move(ssl));
+  } else {
+    in_ = std::exchange(session_.heard(), {});
+    co_await answer_connection();
+  }
+}
+
 asio::awaitable<void> Answering::answer_secure(Ssl ssl) {
-  const std::string first = std::exchange(in_, {});
+  const std::string first = std::exchange(session_.heard(), {});
   guest_.emplace(session_.guest(), std::move(ssl), first);
   session_.await_head();
   const bool met = co_await guest_->handshake();
@@ -55,7 +92,7 @@ asio::awaitable<bool> Answering::answer_next() {
   std::size_t searched = 0;
   std::optional<std::size_t> end;
   while (!(end = http::end_of_head(in_, searched))) {
-    if (in_.size() >= session_.most_head()) {
+    if (in_.size() >= session_.bounds().head) {
       co_await refuse(431, "the request's head is too long");
       co_return false;
     }
@@ -185,8 +222,7 @@ asio::awaitable<bool> Answering::read() {
     got = co_await guest_->read(block);
   } else {
     error_code error;
-    got = co_await session_.guest().async_read_some(
-        asio::buffer(block), asio::redirect_error(asio::use_awaitable, error));
+    got = co_await session_.guest().async_read_some(asio::buffer(block), with(error));
     got = error ? 0 : got;
   }
   in_.append(block.data(), got);
@@ -203,7 +239,7 @@ asio::awaitable<bool> Answering::write(std::string_view bytes) {
   } else {
     error_code error;
     co_await asio::async_write(session_.guest(), asio::buffer(bytes.data(), bytes.size()),
-                               asio::redirect_error(asio::use_awaitable, error));
+                               with(error));
     written = !error;
   }
   if (!written) {

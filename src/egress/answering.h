@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "egress/awaitable.h"
+#include "egress/dialing.h"
 #include "egress/playback.h"
 #include "egress/request.h"
 #include "egress/session.h"
@@ -20,22 +21,24 @@
 
 namespace glovebox::egress {
 
+// Connects to the place as it went when it was recorded, and fills in the record.
+Dialed open_recorded(Playback& playback, const Place& place, ConnectionRecord& record);
+
 // Belongs to the coroutine that works on it. One thread: that of the event loop.
 class Answering {
  public:
-  // `in`: what the guest has sent already. The session, which runs this, and the playback outlive
-  // it.
-  Answering(Session& session, Playback& playback, Place place, std::string in)
-      : session_(session), playback_(playback), place_(std::move(place)), in_(std::move(in)) {}
+  // The session, which runs this, and the playback outlive it.
+  Answering(Session& session, Playback& playback, Place place)
+      : session_(session), playback_(playback), place_(std::move(place)) {}
 
   // One request, whose head was read.
   boost::asio::awaitable<void> answer_request(const http::Head& head);
-  // Requests within TLS, of which `in` is the beginning.
-  boost::asio::awaitable<void> answer_secure(Ssl ssl);
-  // A connection that is not read.
-  boost::asio::awaitable<void> answer_connection();
+  // Whatever the guest says there: requests within TLS, or what is not read.
+  boost::asio::awaitable<void> answer_tunnel();
 
  private:
+  boost::asio::awaitable<void> answer_secure(Ssl ssl);
+  boost::asio::awaitable<void> answer_connection();
   boost::asio::awaitable<bool> answer_next();
   boost::asio::awaitable<bool> exchange(const http::Head& head);
   boost::asio::awaitable<bool> hear(const RecordedTurn& turn);

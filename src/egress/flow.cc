@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <cerrno>
@@ -26,8 +25,6 @@ using boost::system::error_code;
 constexpr std::size_t kBlock = 32UL * 1024;
 // A flow of so many bytes is long. Most are not, and need no pipe.
 constexpr std::uint64_t kLong = 256UL * 1024;
-
-auto with(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 // Of one piece. None where the sender has none.
 struct Moved {

@@ -5,8 +5,6 @@
 #include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 #include <vector>
 
@@ -91,8 +89,6 @@ asio::awaitable<void> Inspection::run(std::shared_ptr<Inspection> self) {
   co_await here.carry_requests();
 }
 
-// ---- requests -----------------------------------------------------------------------------------
-
 asio::awaitable<void> Inspection::carry_requests() {
   for (bool more = true; more;) {
     more = co_await carry_request();
@@ -123,7 +119,7 @@ asio::awaitable<bool> Inspection::carry_request() {
   std::size_t searched = 0;
   std::optional<std::size_t> end_of_head;
   while (!(end_of_head = http::end_of_head(in_, searched))) {
-    if (in_.size() >= session_->most_head()) {
+    if (in_.size() >= session_->bounds().head) {
       co_await refuse(431, "the request's head is too long");
       co_return false;
     }
@@ -231,12 +227,10 @@ asio::awaitable<void> Inspection::drain() {
 asio::awaitable<bool> Inspection::await_answer() {
   while (exchange_ && !over_ && !raw_) {
     error_code woken;
-    co_await answered_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    co_await answered_.async_wait(with(woken));
   }
   co_return !over_;
 }
-
-// ---- answers ------------------------------------------------------------------------------------
 
 asio::awaitable<void> Inspection::carry_answers(std::shared_ptr<Inspection> self) {
   for (bool more = true; more;) {
@@ -376,8 +370,6 @@ asio::awaitable<bool> Inspection::pass_rest() {
   }
   co_return co_await to_guest(std::exchange(early_, {}));
 }
-
-// ---- bytes --------------------------------------------------------------------------------------
 
 asio::awaitable<bool> Inspection::read_guest() {
   std::array<char, kPiece> block{};

@@ -16,6 +16,7 @@
 #include "egress/credentials.h"
 #include "egress/request.h"
 #include "egress/session.h"
+#include "egress/taping.h"
 #include "egress/tls.h"
 
 namespace glovebox::egress {

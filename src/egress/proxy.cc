@@ -6,8 +6,6 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <memory>
 #include <span>
 #include <utility>
@@ -107,7 +105,7 @@ asio::awaitable<void> Proxy::pace(std::uint64_t sent, std::uint64_t received) {
   for (auto at = now; at < until && !stopped_; at = std::chrono::steady_clock::now()) {
     error_code ignored;
     timer.expires_after(std::min<std::chrono::steady_clock::duration>(until - at, kPaceStep));
-    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    co_await timer.async_wait(with(ignored));
   }
 }
 
@@ -123,7 +121,7 @@ Bounds Bounds::within(const NetworkBudget& budget) const {
 asio::awaitable<void> Proxy::wait(asio::steady_timer& timer, std::chrono::milliseconds time) {
   error_code ignored;
   timer.expires_after(time);
-  co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+  co_await timer.async_wait(with(ignored));
 }
 
 asio::awaitable<void> Proxy::answer_questions() {
@@ -132,12 +130,11 @@ asio::awaitable<void> Proxy::answer_questions() {
   for (unsigned count = 1; !stopped_; ++count) {
     asio::ip::udp::endpoint asker;
     error_code error;
-    const std::size_t size = co_await questions_.async_receive_from(
-        asio::buffer(question), asker, asio::redirect_error(asio::use_awaitable, error));
+    const std::size_t size =
+        co_await questions_.async_receive_from(asio::buffer(question), asker, with(error));
     if (!error) {
       if (const auto answer = names_.answer(std::span(question).first(size))) {
-        co_await questions_.async_send_to(asio::buffer(*answer), asker,
-                                          asio::redirect_error(asio::use_awaitable, error));
+        co_await questions_.async_send_to(asio::buffer(*answer), asker, with(error));
       }
     }
     if (count % kQuestionsAtOnce == 0) {
@@ -170,7 +167,7 @@ asio::awaitable<void> Proxy::accept_all() {
       continue;
     }
     error_code error;
-    auto socket = co_await acceptor_.async_accept(asio::redirect_error(asio::use_awaitable, error));
+    auto socket = co_await acceptor_.async_accept(with(error));
     const auto accepted_at = error ? asio::ip::tcp::endpoint() : socket.local_endpoint(error);
     if (error) {
       // No descriptor is free, or the guest was gone before we looked.

@@ -509,6 +509,33 @@ TEST_F(RecordedProxyTest, RecordsARequestWithItsAnswerAndAConnectionByTurns) {
   EXPECT_EQ(recording->exchanges[1].turns[1].sha256, BytesHash().add("word").hex());
 }
 
+TEST_F(RecordedProxyTest, RecordsARequestWhoseAnswerEndsWhileItsLastBytesAreStillCounted) {
+  allow_server();
+  tape_ = &taping_;
+  bounds_.rate = 100'000;  // Its body takes the proxy 200 ms, and its server none.
+  start();
+  const std::string body(20'000, 'x');
+  const UniqueFd guest = ask("POST http://" + place() + "/a HTTP/1.1\r\nHost: " + place() +
+                             "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
+  UniqueFd server = accept();
+  say(guest, body);
+  std::string heard;
+  while (!heard.ends_with(body)) {
+    heard += hear(server, 1);
+  }
+  say(server, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+  server.reset();
+  EXPECT_TRUE(hear(guest).ends_with("hi"));
+  (void)stop();
+  const auto recording = Recording::parse(recorded_);
+  ASSERT_TRUE(recording);
+  ASSERT_EQ(recording->exchanges.size(), 1U);
+  http::Head head;
+  head.method = "POST";
+  head.target = "/a";
+  EXPECT_EQ(recording->exchanges[0].asked, asked_hash(head).add(body).hex());
+}
+
 TEST_F(RecordedProxyTest, AnswersFromARecordingAndNobodyIsConnectedTo) {
   allow_server();
   http::Head head;

@@ -101,6 +101,20 @@ TEST(RecordingTest, KeepsTheTurnsOfAConnectionAndOnlyTheHashOfWhatTheGuestSent) 
   EXPECT_EQ(found->turns[2].bytes, "bye");
 }
 
+TEST(RecordingTest, AnAnswerThatEndsBeforeItsRequestSpoilsNothingElse) {
+  Taped taped;
+  TapedExchange early(taped.tape, nullptr, kPlace, /*secure=*/false, head_of("POST", "/upload"));
+  early.answered("enough");
+  early.end(End::kClosed);
+  early.sent("and more");
+  early.asked();
+  taped.exchange(head_of("GET", "/a"), "", "answer");
+  const auto recording = Recording::parse(taped.bytes);
+  ASSERT_TRUE(recording) << recording.error().message();
+  ASSERT_EQ(recording->exchanges.size(), 1U);
+  EXPECT_EQ(recording->exchanges[0].target, "/a");
+}
+
 TEST(RecordingTest, WhatDoesNotFitIsLeftOutAndSaidSo) {
   Taped taped(400);
   const http::Head get = head_of("GET", "/a");

@@ -9,14 +9,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "egress/awaitable.h"
+#include "egress/dialing.h"
 #include "egress/flow.h"
 #include "egress/pipe.h"
 #include "egress/proxy.h"
 #include "egress/request.h"
-#include "egress/taping.h"
 
 namespace glovebox::egress {
 
@@ -40,13 +39,28 @@ class Session : public std::enable_shared_from_this<Session> {
   // Gives up what has taken too long.
   void look(Clock::time_point now);
 
-  // For what works on the connection in its place (egress/inspection.h).
+  // For what works on the connection in its place (dialing.h, relay.h, inspection.h, answering.h).
   Socket& guest() { return guest_; }
   Socket& server() { return server_; }
   ConnectionRecord& record() { return record_; }
-  [[nodiscard]] std::size_t most_head() const { return proxy_.bounds().head; }
-  void moved() { deadline_ = Clock::now() + proxy_.bounds().idle; }
-  void await_head() { deadline_ = std::min(deadline_, Clock::now() + proxy_.bounds().for_head); }
+  [[nodiscard]] Surroundings& surroundings() { return proxy_.surroundings(); }
+  [[nodiscard]] const Bounds& bounds() const { return proxy_.bounds(); }
+  // Gives what it waits for now so long.
+  void give(std::chrono::seconds time) { deadline_ = Clock::now() + time; }
+  void moved() { give(bounds().idle); }
+  void await_head() { deadline_ = std::min(deadline_, Clock::now() + bounds().for_head); }
+  // Connects the server's socket, in place of what it was. The error is operation_aborted where
+  // there is no answer in time.
+  boost::asio::awaitable<boost::system::error_code> connect(
+      boost::asio::ip::tcp::endpoint endpoint);
+  // What the guest has sent and nobody has worked on yet.
+  std::string& heard() { return heard_; }
+  // Adds to it what the guest sends next. False where nothing more comes.
+  boost::asio::awaitable<bool> hear();
+  [[nodiscard]] bool guest_ended() const { return guest_ended_; }
+  // Reads on until it is clear whether the guest speaks TLS, and for which host. False where that
+  // is not the host of the place; the connection is over then, and the record says why.
+  boost::asio::awaitable<bool> hear_client(const Place& place);
   // Counts bytes that passed, and waits as long as the budget's rate demands. False once the
   // sandbox has had too many, which the record then says.
   boost::asio::awaitable<bool> spend(std::size_t sent, std::size_t received);
@@ -59,29 +73,15 @@ class Session : public std::enable_shared_from_this<Session> {
   using Verdict = ConnectionRecord::Verdict;
 
   boost::asio::awaitable<void> work();
+  [[nodiscard]] bool is_blind(const Place& place) const;
   boost::asio::awaitable<void> carry_blindly(Place place);
   boost::asio::awaitable<void> carry_request();
-  void name_refusal();
   boost::asio::awaitable<bool> read_head();
   boost::asio::awaitable<bool> connect_out(const Request& request);
-  boost::asio::awaitable<bool> connect_direct(const Place& place);
-  boost::asio::awaitable<bool> connect_upstream(const Request& request);
-  boost::asio::awaitable<std::vector<IpAddress>> look_up(std::string name);
-  boost::asio::awaitable<bool> dial(IpAddress address, std::uint16_t port);
-  boost::asio::awaitable<bool> open_tunnel(const Place& place);
-  boost::asio::awaitable<void> forward(const Request& request);
-  boost::asio::awaitable<void> tunnel(const Place& place);
-  bool connect_recorded(const Place& place);
-  std::function<void(std::span<char>)> taping();
-  boost::asio::awaitable<void> replay(const Place& place);
+  boost::asio::awaitable<void> carry_tunnel(const Place& place);
   boost::asio::awaitable<bool> guest_begins();
-  boost::asio::awaitable<void> inspect(const Place& place);
-  [[nodiscard]] bool is_blind(const Place& place) const;
-  boost::asio::awaitable<bool> hear_client(const Place& place);
-  boost::asio::awaitable<bool> send_out(std::string bytes);
-  boost::asio::awaitable<bool> take_in(std::string& bytes, std::size_t most);
+  boost::asio::awaitable<void> read_within(const Place& place);
   boost::asio::awaitable<void> refuse(int status, std::string reason);
-  static boost::asio::awaitable<void> bring_in(std::shared_ptr<Session> self);
 
   Proxy& proxy_;
   Socket guest_;
@@ -91,12 +91,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Clock::time_point deadline_;
   bool dialing_ = false;      // The deadline is that of `server_` alone.
   bool guest_ended_ = false;  // Nothing more comes of it.
-  std::string in_;            // Of the guest, and not worked on yet.
-  std::string early_;         // Of the server, behind the head of an upstream's answer.
-  const Upstream* upstream_ = nullptr;
-  int refusal_ = 502;                     // What the guest is told when there is no connection out.
-  std::optional<Place> hiding_;           // Answers of this place over plain HTTP hide its secrets.
-  std::unique_ptr<TapedExchange> taped_;  // Where it is recorded.
+  std::string heard_;
+  Dialed dialed_;  // To the server, until it is handed on.
   ConnectionRecord record_;
 };
 

@@ -81,7 +81,7 @@ void TapedExchange::sent(std::string_view bytes) {
 }
 
 void TapedExchange::asked() {
-  if (hash_) {
+  if (hash_ && !ended_) {
     tape_.add(RecordedPart::kAsked, number_, hash_->hex());
     hash_.reset();
   }

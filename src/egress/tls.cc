@@ -15,8 +15,6 @@
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
 
@@ -51,8 +49,6 @@ Error failed(const char* what) {
   ERR_clear_error();
   return {ErrorCode::kInvalid, std::string("TLS: ") + what};
 }
-
-auto with(error_code& error) { return asio::redirect_error(asio::use_awaitable, error); }
 
 Memory memory_of(std::string_view text) {
   return Memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));

@@ -114,8 +114,6 @@ TEST_F(KeeperServerTest, ACallWhoseNameIsNoTextIsRefused) {
   EXPECT_EQ(decode_error(message.value()->text).code(), ErrorCode::kInvalid);
 }
 
-// ----
-
 // Somebody who listens and never says anything.
 class SilentKeeperTest : public DirectoryTest {
  protected:
