@@ -16,6 +16,7 @@
 #include "audit/segments.h"
 #include "base/digest/digest.h"
 #include "base/sys/write_all.h"
+#include "spec/egress_protocol.h"
 
 namespace glovebox::audit {
 namespace {
@@ -25,8 +26,6 @@ constexpr std::size_t kDigits = 20;
 constexpr std::size_t kMostTenant = 64;
 // Less would hold next to nothing.
 constexpr std::uint64_t kLeastRoom = 64UL << 10;
-// Of a file that somebody may have put there.
-constexpr std::size_t kMostRead = 64UL << 20;
 
 struct CloseDirectory {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -74,30 +73,43 @@ Result<std::vector<Named>> list(int directory) {
   return found;
 }
 
-// kNotFound where there is none, kConflict where it is another one.
-Result<std::string> read_one(int directory,
-                             std::string_view tenant,
-                             std::uint64_t start,
-                             std::string_view sha256) {
+Error was_changed() {
+  return {ErrorCode::kConflict, "the recording of the network was changed",
+          "'glovebox audit verify' shows what else was"};
+}
+
+// Hands out a recording in pieces, of which nothing is certain before the end: kConflict where they
+// are not the bytes with this hash. kNotFound where there is none.
+template <typename Sink>
+Result<void> read_one(int directory,
+                      std::string_view tenant,
+                      std::uint64_t start,
+                      std::string_view sha256,
+                      Sink sink) {
   const std::string name = GB_TRY(name_of(tenant, start));
   const UniqueFd file = GB_TRY(open_regular(directory, name, O_RDONLY));
-  std::string bytes;
+  BytesHash hash;
+  std::uint64_t size = 0;
   std::vector<char> block(256UL << 10);
   for (;;) {
     const ssize_t got = ::read(file.get(), block.data(), block.size());
-    if (got < 0 && errno != EINTR) {
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
       return Error::from_errno("read a recording of the audit journal");
     }
-    if (got == 0 || bytes.size() > kMostRead) {
-      break;
+    if (got == 0) {
+      return hash.hex() == sha256 ? Result<void>() : was_changed();
     }
-    bytes.append(block.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    const std::string_view piece(block.data(), static_cast<std::size_t>(got));
+    size += piece.size();
+    if (size > egress::kMostRecorded) {
+      return was_changed();
+    }
+    hash.add(piece);
+    sink(piece);
   }
-  if (sha256_hex(bytes) != sha256) {
-    return Error(ErrorCode::kConflict, "the recording of the network was changed",
-                 "'glovebox audit verify' shows what else was");
-  }
-  return bytes;
 }
 
 Result<UniqueFd> open_recordings(int journal) {
@@ -145,13 +157,16 @@ Result<void> Recordings::look() {
     return {};
   }
   first_ = first;
-  used_.clear();
+  kept_.clear();
   for (const Named& each : GB_TRY(list(directory_.get()))) {
     struct stat status {};
+    if (open_.contains(each.name)) {
+      continue;  // It counts once it is kept.
+    }
     if (each.start < first) {
       (void)::unlinkat(directory_.get(), each.name.c_str(), 0);
     } else if (::fstatat(directory_.get(), each.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-      used_[each.tenant] += static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+      kept_[each.tenant] += static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
     }
   }
   return {};
@@ -161,27 +176,24 @@ Result<Recordings::Place> Recordings::begin(const std::string& tenant,
                                             std::uint64_t start,
                                             std::uint64_t wanted) {
   Place place;
-  const std::string name = GB_TRY(name_of(tenant, start));
+  place.name_ = GB_TRY(name_of(tenant, start));
+  place.tenant_ = tenant;
   {
     const std::scoped_lock lock(mutex_);
     GB_TRY(look());
-    const std::uint64_t used = used_[tenant];
-    place.room_ = std::min(wanted, most_ - std::min(most_, used));
-    if (place.room_ < kLeastRoom) {
-      place.room_ = 0;
+    const std::uint64_t used = kept_[tenant] + promised_[tenant];
+    const std::uint64_t room = std::min(wanted, most_ - std::min(most_, used));
+    if (room < kLeastRoom) {
       return place;
     }
-    used_[tenant] += place.room_;
+    if (!open_.insert(place.name_).second) {
+      return Error(ErrorCode::kConflict, "the execution is being recorded already");
+    }
+    promised_[tenant] += room;
+    place.room_ = room;
+    place.all_ = this;
   }
-  auto file = open_regular(directory_.get(), name, O_WRONLY | O_CREAT | O_EXCL);
-  if (!file) {
-    count(tenant, -static_cast<std::int64_t>(place.room_));
-    return std::move(file).error();
-  }
-  place.file_ = *std::move(file);
-  place.tenant_ = tenant;
-  place.name_ = name;
-  place.all_ = this;
+  place.file_ = GB_TRY(open_regular(directory_.get(), place.name_, O_WRONLY | O_CREAT | O_EXCL));
   if (::fallocate(place.file_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(place.room_)) !=
           0 &&
       errno != EOPNOTSUPP && errno != ENOSYS) {
@@ -191,36 +203,45 @@ Result<Recordings::Place> Recordings::begin(const std::string& tenant,
   return place;
 }
 
-void Recordings::count(const std::string& tenant, std::int64_t bytes) {
+void Recordings::close(const Place& place, std::uint64_t kept) {
   const std::scoped_lock lock(mutex_);
-  std::uint64_t& used = used_[tenant];
-  used = bytes < 0 ? used - std::min(used, static_cast<std::uint64_t>(-bytes))
-                   : used + static_cast<std::uint64_t>(bytes);
+  open_.erase(place.name_);
+  promised_[place.tenant_] -= place.room_;
+  kept_[place.tenant_] += kept;
 }
 
 Recordings::Place::~Place() {
-  if (all_ != nullptr) {
-    (void)::unlinkat(all_->directory_.get(), name_.c_str(), 0);
-    all_->count(tenant_, -static_cast<std::int64_t>(room_));
+  if (all_ == nullptr) {
+    return;
   }
+  if (file_) {
+    (void)::unlinkat(all_->directory_.get(), name_.c_str(), 0);
+  }
+  all_->close(*this, 0);
 }
 
 Result<void> Recordings::Place::keep(std::string_view bytes) {
+  if (bytes.size() > room_) {
+    return Error(ErrorCode::kExhausted,
+                 "the recording of the network has more bytes than its room");
+  }
   // Gives back what was allocated beyond them, too.
-  if (bytes.size() > room_ || !sys::write_all(file_.get(), bytes) ||
+  if (!sys::write_all(file_.get(), bytes) ||
       ::ftruncate(file_.get(), static_cast<off_t>(bytes.size())) != 0 ||
       ::fsync(file_.get()) != 0 || ::fsync(all_->directory_.get()) != 0) {
     return Error::from_errno("write a recording of the network");
   }
-  std::exchange(all_, nullptr)
-      ->count(tenant_, static_cast<std::int64_t>(bytes.size()) - static_cast<std::int64_t>(room_));
+  std::exchange(all_, nullptr)->close(*this, bytes.size());
   return {};
 }
 
 Result<std::string> Recordings::read(const std::string& tenant,
                                      std::uint64_t start,
                                      std::string_view sha256) const {
-  return read_one(directory_.get(), tenant, start, sha256);
+  std::string bytes;
+  GB_TRY(read_one(directory_.get(), tenant, start, sha256,
+                  [&](std::string_view piece) { bytes += piece; }));
+  return bytes;
 }
 
 Result<void> verify_recordings(int journal, Report& report) {
@@ -235,9 +256,9 @@ Result<void> verify_recordings(int journal, Report& report) {
     if (!claim) {
       return true;
     }
-    const auto read =
-        directory ? read_one(directory->get(), record->entry.tenant, claim->start, claim->sha256)
-                  : Result<std::string>(directory.error());
+    const auto read = directory ? read_one(directory->get(), record->entry.tenant, claim->start,
+                                           claim->sha256, [](std::string_view) {})
+                                : Result<void>(directory.error());
     if (!read) {
       const auto name = name_of(record->entry.tenant, claim->start);
       report.problems.push_back(

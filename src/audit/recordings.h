@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +43,7 @@ class Recordings {
 
     // The most bytes that keep() takes. 0: the tenant has (almost) as many as it may have.
     [[nodiscard]] std::uint64_t room() const { return room_; }
-    // They are on the disk when it returns. At most once.
+    // They are on the disk when it returns. At most once. kExhausted where there are too many.
     Result<void> keep(std::string_view bytes);
 
    private:
@@ -55,8 +56,8 @@ class Recordings {
     std::string name_;
     std::uint64_t room_ = 0;
   };
-  // For the execution with this start. kUnavailable where the disk has no room. The place does not
-  // outlive this object.
+  // For the execution with this start, at most `wanted` bytes. kUnavailable where the disk has no
+  // room, kConflict where that execution is being recorded. The place does not outlive this object.
   Result<Place> begin(const std::string& tenant, std::uint64_t start, std::uint64_t wanted);
 
   // The bytes with this hash. kNotFound where there are none, kConflict where they were changed.
@@ -69,14 +70,16 @@ class Recordings {
       : journal_(std::move(journal)), directory_(std::move(directory)), most_(most) {}
 
   Result<void> look();
-  void count(const std::string& tenant, std::int64_t bytes);
+  void close(const Place& place, std::uint64_t kept);
 
   const UniqueFd journal_;
   const UniqueFd directory_;
   const std::uint64_t most_;
-  std::mutex mutex_;                                        // Of what follows.
-  std::map<std::string, std::uint64_t, std::less<>> used_;  // Bytes by tenant, with those promised.
-  std::uint64_t first_ = 0;                                 // The oldest segment at the last look.
+  std::mutex mutex_;                                            // Of what follows.
+  std::map<std::string, std::uint64_t, std::less<>> kept_;      // Bytes by tenant,
+  std::map<std::string, std::uint64_t, std::less<>> promised_;  // and those of open places.
+  std::set<std::string, std::less<>> open_;                     // The names of these.
+  std::uint64_t first_ = 0;  // The oldest segment at the last look.
 };
 
 // What the record of an execution's end says of its recording; nothing where it has none.
