@@ -74,7 +74,7 @@ class Gvisor(Case):
                     self.assertEqual(int(self.status(pid, kind), 16), 0, kind)
                 self.assertEqual((self.status(pid, "NoNewPrivs"), self.status(pid, "Seccomp")), ("1", "2"))
                 self.assertEqual(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text(), "1000\n")
-                self.assertEqual(pathlib.Path(f"/proc/{pid}/environ").read_bytes(), b"")
+                self.assertEqual(pathlib.Path(f"/proc/{pid}/environ").read_bytes(), b"GOGC=300\0")
                 self.assertIn("/glovebox-", pathlib.Path(f"/proc/{pid}/cgroup").read_text())
                 mounts = pathlib.Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
                 writable = [mount for mount in mounts if "ro" not in mount.split()[5].split(",")]

@@ -7,16 +7,13 @@
 //   - Landlock and seccomp last, so that they need not allow any step above.
 // Nothing here may allocate, lock, or use thread-local storage (see plan.h).
 #include <fcntl.h>
-#include <linux/keyctl.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <array>
 #include <cerrno>
@@ -25,6 +22,7 @@
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
 #include "sandbox/child/confine.h"
+#include "sandbox/child/crossing.h"
 #include "sandbox/child/hand_out.h"
 #include "sandbox/child/own_network.h"
 #include "sandbox/child/plan.h"
@@ -35,9 +33,6 @@ namespace glovebox::child {
 namespace {
 
 using sys::raw;
-
-// More than a maker on a starved machine takes to map ids.
-constexpr timespec kMakersPatience{.tv_sec = 20, .tv_nsec = 0};
 
 constexpr int kControl = 3;  // The warden's end of the control socket, by agreement.
 constexpr int kArchiver = 4;
@@ -140,27 +135,9 @@ class Entrance {
     return plan_.user_namespace ? raw(SYS_unshare, CLONE_NEWCGROUP) : 0;
   }
 
-  // Not for ever: until our descriptors are arranged we hold copies of all that our maker had, the
-  // other ends of sandboxes that are born beside this one among them, as those hold ours. When the
-  // maker is killed now, nobody's control socket would ever close.
-  long await_maps() noexcept {
-    struct {
-      int fd;
-      short events;
-      short revents;
-    } polled = {plan_.control_fd, POLLIN, 0};
-    timespec left = kMakersPatience;
-    if (const long r = raw(SYS_ppoll, &polled, 1, &left, nullptr, 0); r <= 0) {
-      return r < 0 ? r : -ETIMEDOUT;
-    }
-    char go = 0;
-    const long got = raw(SYS_read, plan_.control_fd, &go, 1);
-    return got == 1 ? 0 : got < 0 ? got : -ECANCELED;
-  }
-
   long become_guest() noexcept {
     if (plan_.awaits_maps) {
-      if (const long r = await_maps(); r < 0) {
+      if (const long r = await_maker(plan_.control_fd); r < 0) {
         return r;
       }
     }
@@ -172,13 +149,7 @@ class Entrance {
       }
     }
     if (plan_.awaits_maps || (!plan_.user_namespace && plan_.uid != 0)) {
-      if (const long r = raw(SYS_setgroups, 0, nullptr); r < 0) {
-        return r;
-      }
-      if (const long r = raw(SYS_setresgid, plan_.gid, plan_.gid, plan_.gid); r < 0) {
-        return r;
-      }
-      if (const long r = raw(SYS_setresuid, plan_.uid, plan_.uid, plan_.uid); r < 0) {
+      if (const long r = become(plan_.uid, plan_.gid); r < 0) {
         return r;
       }
     }
@@ -187,9 +158,7 @@ class Entrance {
   }
 
   long drop_privileges() noexcept {
-    // A controlling terminal could be typed into; keys of the caller's session could be used.
-    (void)raw(SYS_setsid);
-    (void)raw(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0);
+    leave_session();
     constexpr std::array<int, 4> kNone = {RLIMIT_CORE, RLIMIT_MSGQUEUE, RLIMIT_RTPRIO, RLIMIT_NICE};
     for (const int resource : kNone) {
       const rlimit64 zero{0, 0};

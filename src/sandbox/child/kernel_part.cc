@@ -2,13 +2,10 @@
 #include "sandbox/child/kernel_part.h"
 
 #include <fcntl.h>
-#include <linux/keyctl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include <array>
 #include <cerrno>
@@ -17,6 +14,7 @@
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
 #include "sandbox/child/confine.h"
+#include "sandbox/child/crossing.h"
 
 namespace glovebox::child {
 namespace {
@@ -34,10 +32,6 @@ constexpr int kHighFd = 500;
 constexpr int kAside = 128;
 constexpr std::size_t kMostDescriptors = 64;
 
-// Not for ever: we hold copies of the parent's descriptors, and so does who is born beside us. When
-// the parent is killed, none of them would ever close.
-constexpr timespec kParentsPatience{.tv_sec = 20, .tv_nsec = 0};
-
 class Entrance {
  public:
   explicit Entrance(const KernelPart& part) noexcept : part_(part) {}
@@ -51,9 +45,9 @@ class Entrance {
     step(SetupStep::kEnterRoot, &Entrance::enter_root);
     step(SetupStep::kFiles, &Entrance::arrange_descriptors);
     step(SetupStep::kPrivileges, &Entrance::drop_privileges);
-    constexpr std::array<const char*, 1> kNoEnvironment = {nullptr};
+    step(SetupStep::kSeccomp, &Entrance::filter_calls);
     fail(SetupStep::kExec,
-         raw(SYS_execveat, program_, "", part_.argv, kNoEnvironment.data(), AT_EMPTY_PATH));
+         raw(SYS_execveat, program_, "", part_.argv, part_.environment, AT_EMPTY_PATH));
   }
 
  private:
@@ -77,8 +71,7 @@ class Entrance {
     sys::signals_by_default();
     const std::uint64_t none = 0;
     (void)raw(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, sizeof none);
-    (void)raw(SYS_setsid);
-    (void)raw(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr, 0, 0, 0);
+    leave_session();
     return 0;
   }
 
@@ -92,26 +85,8 @@ class Entrance {
   }
 
   long become_root() noexcept {
-    struct {
-      int fd;
-      short events;
-      short revents;
-    } polled = {part_.go, POLLIN, 0};
-    timespec left = kParentsPatience;
-    if (const long r = raw(SYS_ppoll, &polled, 1, &left, nullptr, 0); r <= 0) {
-      return r < 0 ? r : -ETIMEDOUT;
-    }
-    char go = 0;
-    if (const long got = raw(SYS_read, part_.go, &go, 1); got != 1) {
-      return got < 0 ? got : -ECANCELED;
-    }
-    if (const long r = raw(SYS_setgroups, 0, nullptr); r < 0) {
-      return r;
-    }
-    if (const long r = raw(SYS_setresgid, 0, 0, 0); r < 0) {
-      return r;
-    }
-    return raw(SYS_setresuid, 0, 0, 0);
+    const long r = await_maker(part_.go);
+    return r < 0 ? r : become(0, 0);
   }
 
   long make_root() noexcept {
@@ -162,11 +137,7 @@ class Entrance {
   }
 
   long enter_root() noexcept {
-    // pivot_root(2): with "." twice the old root ends up on top of the new one and is detached.
-    if (const long r = raw(SYS_pivot_root, ".", "."); r < 0) {
-      return r;
-    }
-    if (const long r = raw(SYS_umount2, ".", MNT_DETACH); r < 0) {
+    if (const long r = change_root(); r < 0) {
       return r;
     }
     const abi::MountAttr read_only{.attr_set = kReadOnly | abi::kMountNoexec};
@@ -208,6 +179,8 @@ class Entrance {
   }
 
   long drop_privileges() noexcept { return keep_capabilities(part_.capabilities); }
+
+  long filter_calls() noexcept { return install_filter(part_.filter); }
 
   const KernelPart& part_;
   long program_ = part_.program;

@@ -25,9 +25,11 @@ struct KernelPart {
   std::span<const char* const> files;  // Empty; targets of mounts.
   std::span<const Bind> binds;
 
-  std::uint64_t capabilities = 0;    // That it keeps, a bit for each.
-  std::span<const int> descriptors;  // Become 0, 1, 2 and so on; it has no others.
+  std::uint64_t capabilities = 0;       // That it keeps, a bit for each.
+  std::span<const sock_filter> filter;  // In front of the one that it gives itself.
+  std::span<const int> descriptors;     // Become 0, 1, 2 and so on; it has no others.
   const char* const* argv = nullptr;
+  const char* const* environment = nullptr;
 };
 
 struct KernelPartFailure {

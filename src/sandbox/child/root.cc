@@ -11,6 +11,7 @@
 
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
+#include "sandbox/child/crossing.h"
 #include "sandbox/child/pins.h"
 
 namespace glovebox::child {
@@ -298,11 +299,7 @@ long Root::enter() noexcept {
     }
     (void)raw(SYS_setdomainname, "", 0);
   }
-  // pivot_root(2): with "." twice the old root ends up on top of the new one and is detached.
-  if (const long r = raw(SYS_pivot_root, ".", "."); r < 0) {
-    return r;
-  }
-  if (const long r = raw(SYS_umount2, ".", MNT_DETACH); r < 0) {
+  if (const long r = change_root(); r < 0) {
     return r;
   }
   if (!plan_.is_root()) {

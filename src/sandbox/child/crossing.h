@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a child leaves the world of its maker: it waits for its ids, takes them, moves into its own
+// root, and leaves the session behind. Both kinds of children do: a sandbox's first process
+// (enter.cc) and the programs of a guest's kernel (kernel_part.cc).
+//
+// As there: system calls only, no allocation, no locks. Everything returns zero or a negative
+// errno.
+#pragma once
+
+#include <cstdint>
+
+namespace glovebox::child {
+
+// Waits for one byte from the maker, who has mapped our ids then. Fails with -ECANCELED where it is
+// gone, and with -ETIMEDOUT after longer than one on a starved machine takes.
+long await_maker(int from) noexcept;
+
+// Leaves all groups, and has these ids alone.
+long become(std::uint32_t uid, std::uint32_t gid) noexcept;
+
+// The current directory, a mount, becomes the root; the old one is out of reach.
+long change_root() noexcept;
+
+// A controlling terminal could be typed into; keys of the caller's session could be used.
+void leave_session() noexcept;
+
+}  // namespace glovebox::child
