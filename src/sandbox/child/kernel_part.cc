@@ -120,20 +120,32 @@ class Entrance {
   }
 
   long bind_mounts() noexcept {
+    for (const Graft& graft : part_.grafts) {
+      if (const long r = raw(SYS_move_mount, graft.mount_fd, "", AT_FDCWD, graft.target,
+                             abi::kMoveMountFromEmptyPath);
+          r < 0) {
+        return r;
+      }
+      if (const long r = close_for_writing(graft.target, kReadOnly); r < 0) {
+        return r;
+      }
+    }
     for (const Bind& bind : part_.binds) {
       if (const long r =
               raw(SYS_mount, bind.source, bind.target, nullptr, MS_BIND | MS_REC, nullptr);
           r < 0) {
         return r;
       }
-      const abi::MountAttr attributes{.attr_set = kReadOnly | bind.attributes};
-      if (const long r = raw(SYS_mount_setattr, AT_FDCWD, bind.target, abi::kAtRecursive,
-                             &attributes, sizeof attributes);
-          r < 0) {
+      if (const long r = close_for_writing(bind.target, kReadOnly | bind.attributes); r < 0) {
         return r;
       }
     }
     return 0;
+  }
+
+  static long close_for_writing(const char* mount, std::uint64_t attributes) noexcept {
+    const abi::MountAttr set{.attr_set = attributes};
+    return raw(SYS_mount_setattr, AT_FDCWD, mount, abi::kAtRecursive, &set, sizeof set);
   }
 
   long enter_root() noexcept {

@@ -23,7 +23,8 @@ struct KernelPart {
   // Its root: a tmpfs with these, which then is read-only. Targets are relative to it.
   std::span<const char* const> directories;
   std::span<const char* const> files;  // Empty; targets of mounts.
-  std::span<const Bind> binds;
+  std::span<const Graft> grafts;
+  std::span<const Bind> binds;  // On the grafts, too.
 
   std::uint64_t capabilities = 0;       // That it keeps, a bit for each.
   std::span<const sock_filter> filter;  // In front of the one that it gives itself.

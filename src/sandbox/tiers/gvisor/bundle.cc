@@ -26,11 +26,13 @@ using Json = nlohmann::json;
 // Of our own directories and files beside the guests', so that they get what they were promised.
 constexpr std::uint64_t kOwnBytes = 128UL * 1024;
 
-// The root of one sandbox, on the host, with what is mounted on it.
-class Bundle {
+// Of an absolute path inside, from the root on.
+const char* in_root(const std::string& path) { return path.c_str() + 1; }
+
+// The root of one sandbox, with what is mounted on it.
+class Layout {
  public:
-  Bundle(std::string directory, const SandboxSpec& spec)
-      : root_(std::move(directory)), spec_(spec) {}
+  Layout(const BundleRoot& root, const SandboxSpec& spec) : root_(root), spec_(spec) {}
 
   Result<void> add_system();
   Result<void> add_etc();
@@ -49,7 +51,7 @@ class Bundle {
   Result<void> link(const std::string& path, const std::string& target);
   Result<void> bind(const std::string& source, const std::string& target, bool directory);
 
-  std::string root_;
+  const BundleRoot& root_;
   const SandboxSpec& spec_;
   std::vector<std::string> made_;
   // Directories that are the host's own: what is mounted in them would be made on the host.
@@ -58,18 +60,18 @@ class Bundle {
   Json tmpfs_;
 };
 
-Result<void> Bundle::make_directory(const std::string& path) {
+Result<void> Layout::make_directory(const std::string& path) {
   if (std::ranges::find(made_, path) != made_.end()) {
     return {};
   }
-  if (::mkdir((root_ + path).c_str(), 0755) != 0) {
-    return Error::from_errno("create " + root_ + path);
+  if (::mkdirat(root_.directory.get(), in_root(path), 0755) != 0) {
+    return Error::from_errno("create " + path);
   }
   made_.push_back(path);
   return {};
 }
 
-Result<void> Bundle::make_directories(const std::string& path) {
+Result<void> Layout::make_directories(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos;
        slash = path.find('/', slash + 1)) {
     GB_TRY(make_directory(path.substr(0, slash)));
@@ -77,26 +79,26 @@ Result<void> Bundle::make_directories(const std::string& path) {
   return make_directory(path);
 }
 
-Result<void> Bundle::write(const std::string& path, std::string_view text) {
-  const UniqueFd file(
-      ::open((root_ + path).c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+Result<void> Layout::write(const std::string& path, std::string_view text) {
+  const UniqueFd file(::openat(root_.directory.get(), in_root(path),
+                               O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
   // A sandbox that is loaded finds the files as they were, or gVisor refuses it.
   constexpr std::array<timespec, 2> kAlways{
       {{.tv_sec = 1, .tv_nsec = 0}, {.tv_sec = 1, .tv_nsec = 0}}};
   if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text) ||
       ::futimens(file.get(), kAlways.data()) != 0) {
-    return Error::from_errno("write " + root_ + path);
+    return Error::from_errno("write " + path);
   }
   return {};
 }
 
-Result<void> Bundle::link(const std::string& path, const std::string& target) {
-  return ::symlink(target.c_str(), (root_ + path).c_str()) == 0
+Result<void> Layout::link(const std::string& path, const std::string& target) {
+  return ::symlinkat(target.c_str(), root_.directory.get(), in_root(path)) == 0
              ? Result<void>()
-             : Error::from_errno("create " + root_ + path);
+             : Error::from_errno("create " + path);
 }
 
-Result<void> Bundle::bind(const std::string& source, const std::string& target, bool directory) {
+Result<void> Layout::bind(const std::string& source, const std::string& target, bool directory) {
   if (std::ranges::any_of(hosts_, [&target](const std::string& host) {
         return target == host || target.starts_with(host + "/");
       })) {
@@ -119,7 +121,7 @@ Result<void> Bundle::bind(const std::string& source, const std::string& target, 
   return {};
 }
 
-Result<void> Bundle::add_system() {
+Result<void> Layout::add_system() {
   GB_TRY(bind("/usr", "/usr", true));
   for (const char* const name : kUsrLinks) {
     const std::string path = std::string("/") + name;
@@ -134,7 +136,7 @@ Result<void> Bundle::add_system() {
   return {};
 }
 
-Result<void> Bundle::add_etc() {
+Result<void> Layout::add_etc() {
   GB_TRY(make_directory("/etc"));
   for (const auto& [name, text] : etc_of_guest(spec_)) {
     GB_TRY(write("/etc/" + name, text));
@@ -145,7 +147,7 @@ Result<void> Bundle::add_etc() {
   return {};
 }
 
-Result<void> Bundle::add_programs(const InnerPrograms& programs) {
+Result<void> Layout::add_programs(const InnerPrograms& programs) {
   for (const auto& [fd, target] : {std::pair{programs.warden, warden::kMovingWarden},
                                    std::pair{programs.archiver, warden::kMovingArchiver}}) {
     std::array<char, PATH_MAX> path{};
@@ -158,25 +160,26 @@ Result<void> Bundle::add_programs(const InnerPrograms& programs) {
   return {};
 }
 
-Result<void> Bundle::add_mount(const Mount& mount) {
+Result<void> Layout::add_mount(const Mount& mount) {
   const auto type = GB_TRY(type_of(mount));
   return type ? bind(mount.source, mount.target, S_ISDIR(*type)) : Result<void>();
 }
 
-Result<void> Bundle::add_own_files() {
+Result<void> Layout::add_own_files() {
   const std::string own(SandboxSpec::kOwnFiles);
   for (const SandboxSpec::OwnFile& file : spec_.own_files) {
     GB_TRY(make_directories(own));
     const std::string path = own + "/" + file.name;
     GB_TRY(write(path, file.content));
-    if (!file.shown_at.empty() && ::access((root_ + file.shown_at).c_str(), F_OK) == 0) {
-      binds_.push_back({.source = root_ + path, .target = file.shown_at});
+    if (!file.shown_at.empty() &&
+        ::faccessat(root_.directory.get(), in_root(file.shown_at), F_OK, 0) == 0) {
+      binds_.push_back({.source = root_.path + path, .target = file.shown_at});
     }
   }
   return {};
 }
 
-Result<void> Bundle::add_writable() {
+Result<void> Layout::add_writable() {
   if (spec_.home != kWorkspace) {
     GB_TRY(link(std::string(kWorkspace), spec_.home));
   }
@@ -194,7 +197,7 @@ Result<void> Bundle::add_writable() {
   return {};
 }
 
-Json Bundle::config() const {
+Json Layout::config() const {
   // Of the sandbox's own root, for the warden's set-up, which gives them all up.
   const Json capabilities = {"CAP_SYS_ADMIN", "CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP",
                              "CAP_CHOWN"};
@@ -241,30 +244,21 @@ Json Bundle::config() const {
 
 }  // namespace
 
-Result<std::vector<BundleBind>> write_bundle(const std::string& directory,
-                                             const SandboxSpec& spec,
-                                             const InnerPrograms& programs) {
-  const std::string root = directory + "/root";
-  if (::mkdir(root.c_str(), 0755) != 0) {
-    return Error::from_errno("create " + root);
-  }
-  Bundle bundle(root, spec);
-  GB_TRY(bundle.add_writable());
-  GB_TRY(bundle.add_system());
-  GB_TRY(bundle.add_etc());
-  GB_TRY(bundle.add_programs(programs));
+Result<Bundle> make_bundle(const BundleRoot& root,
+                           const SandboxSpec& spec,
+                           const InnerPrograms& programs) {
+  Layout layout(root, spec);
+  GB_TRY(layout.add_writable());
+  GB_TRY(layout.add_system());
+  GB_TRY(layout.add_etc());
+  GB_TRY(layout.add_programs(programs));
   for (const Mount& mount : spec.mounts) {
-    GB_TRY(bundle.add_mount(mount));
+    GB_TRY(layout.add_mount(mount));
   }
-  GB_TRY(bundle.add_own_files());
-  const std::string path = directory + "/config.json";
+  GB_TRY(layout.add_own_files());
   // What is not UTF-8 can be the name of a file, but none that runsc would find.
-  const std::string text = bundle.config().dump(-1, ' ', false, Json::error_handler_t::replace);
-  const UniqueFd file(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
-  if (!file || ::write(file.get(), text.data(), text.size()) != std::ssize(text)) {
-    return Error::from_errno("write " + path);
-  }
-  return std::move(bundle).binds();
+  std::string config = layout.config().dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Bundle{.config = std::move(config), .binds = std::move(layout).binds()};
 }
 
 }  // namespace glovebox

@@ -6,22 +6,34 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 #include "sandbox/launch.h"
 #include "sandbox/spec.h"
 
 namespace glovebox {
 
-// A piece of the host that guests see, read-only. Both are absolute, `target` inside.
+// A piece of the host that guests see, read-only. `target` is absolute, inside; so is `source`,
+// outside, unless it lies in a root whose path is not.
 struct BundleBind {
   std::string source;
   std::string target;
 };
 
-// Writes `directory`/config.json and `directory`/root, which must not be there yet. Nothing that a
-// guest wrote is looked at: sources are the host's, and the root is made anew. Returns the mounts
-// of the configuration that are pieces of the host, in its order.
-Result<std::vector<BundleBind>> write_bundle(const std::string& directory,
-                                             const SandboxSpec& spec,
-                                             const InnerPrograms& programs);
+// The directory that becomes the root of guests, empty.
+struct BundleRoot {
+  UniqueFd directory;
+  std::string path;  // By which whoever mounts things finds it.
+};
+
+struct Bundle {
+  std::string config;             // The text of config.json.
+  std::vector<BundleBind> binds;  // Its mounts that are pieces of the host, in its order.
+};
+
+// Makes in `root` what guests see and is not mounted. Nothing that a guest wrote is looked at:
+// sources are the host's, and the root is made anew.
+Result<Bundle> make_bundle(const BundleRoot& root,
+                           const SandboxSpec& spec,
+                           const InnerPrograms& programs);
 
 }  // namespace glovebox

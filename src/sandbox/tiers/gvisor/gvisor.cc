@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/sys/memory_mount.h"
+#include "base/sys/write_all.h"
 #include "sandbox/launch.h"
 #include "sandbox/moving_in.h"
 #include "sandbox/policy/policy.h"
@@ -57,21 +59,53 @@ Result<void> send_requests(int control, const SandboxSpec& spec) {
   return sent == std::ssize(bytes) ? Result<void>() : Error::from_errno("instruct the warden");
 }
 
+// Where root and a known build allow it: both programs by ourselves, with a root in memory.
+Result<Runsc> start_parts(const RunscOrder& order,
+                          const UniqueFd& program,
+                          const SandboxSpec& spec,
+                          const InnerPrograms& programs,
+                          const Cgroup& cgroup) {
+  const BundleRoot root{.directory = GB_TRY(sys::memory_mount()), .path = "root"};
+  return start_kernel(order, program, GB_TRY(make_bundle(root, spec, programs)), root, cgroup);
+}
+
+// By runsc itself, which finds the bundle and keeps its state on the disk.
+Result<Runsc> start_whole(const RunscOrder& order,
+                          const SandboxSpec& spec,
+                          const InnerPrograms& programs,
+                          const Cgroup& cgroup) {
+  const std::string path = order.bundle + "/root";
+  if (::mkdir(order.state.c_str(), 0700) != 0 || ::mkdir(path.c_str(), 0755) != 0) {
+    return Error::from_errno("create directories in " + order.bundle);
+  }
+  const BundleRoot root{
+      .directory = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+      .path = path};
+  const Bundle bundle = GB_TRY(make_bundle(root, spec, programs));
+  const std::string name = order.bundle + "/config.json";
+  const UniqueFd config(::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  if (!config || !sys::write_all(config.get(), bundle.config)) {
+    return Error::from_errno("write " + name);
+  }
+  return start_runsc(order, cgroup);
+}
+
 // The quick way where it is open, else runsc's own.
 Result<Runsc> start(const RunscOrder& order,
-                    const std::vector<BundleBind>& binds,
+                    const SandboxSpec& spec,
+                    const InnerPrograms& programs,
                     const Cgroup& cgroup,
                     std::vector<std::string>& notes) {
   const UniqueFd program(::open(order.program.c_str(), O_RDONLY | O_CLOEXEC));
   if (::geteuid() == 0 && program && has_known_parts(program.get())) {
-    Result<Runsc> started = start_kernel(order, program, binds, cgroup);
+    Result<Runsc> started = start_parts(order, program, spec, programs, cgroup);
     if (started) {
       return started;
     }
     notes.push_back("gVisor was started by 'runsc run', which takes longer: " +
                     started.error().message());
   }
-  return start_runsc(order, cgroup);
+  return start_whole(order, spec, programs, cgroup);
 }
 
 // A new one, or where there is an image, what continues that.
@@ -81,16 +115,11 @@ Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
   const InnerPrograms programs = GB_TRY(inner_programs());
   Slot slot = GB_TRY(Slot::take());
   SlotTree tree = GB_TRY(SlotTree::make(slot));
-  if (::mkdir(state_in(tree.path()).c_str(), 0700) != 0) {
-    return Error::from_errno("create " + state_in(tree.path()));
-  }
   watch.lap("slot");
   Cgroup cgroup = GB_TRY(Cgroup::create(
       slot, spec.limits,
       Cgroup::Kernel{.memory = kKernelMemory, .most_threads = most_threads(spec.limits)}));
   watch.lap("cgroup_made");
-  const std::vector<BundleBind> binds = GB_TRY(write_bundle(tree.path(), spec, programs));
-  watch.lap("bundle");
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) != 0) {
     return Error::from_errno("socketpair");
@@ -107,7 +136,7 @@ Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
                                 .state = state_in(tree.path()),
                                 .image = image,
                                 .control = inner.get()},
-                               binds, cgroup, notes));
+                               spec, programs, cgroup, notes));
   watch.lap("runsc");
   return Enclosure{.slot = std::move(slot),
                    .cgroup = std::move(cgroup),

@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/sys/kernel_abi.h"
+#include "base/sys/memory_file.h"
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
 #include "base/sys/undumpable.h"
@@ -174,6 +175,7 @@ struct Part {
   child::KernelPart plan;
   std::vector<const char*> directories;
   std::vector<const char*> files;
+  std::vector<child::Graft> grafts;
   std::vector<child::Bind> binds;
   std::vector<std::string> paths;  // Of binds.
   std::vector<int> descriptors;
@@ -203,6 +205,7 @@ struct Part {
   void complete() {
     plan.directories = directories;
     plan.files = files;
+    plan.grafts = grafts;
     plan.binds = binds;
     plan.descriptors = descriptors;
     for (const std::string& word : words) {
@@ -217,8 +220,11 @@ struct Part {
 // All that both are made of and that passes between them.
 class Start {
  public:
-  Start(const RunscOrder& order, const UniqueFd& program, std::span<const BundleBind> binds)
-      : order_(order), program_(program), guest_binds_(binds) {}
+  Start(const RunscOrder& order,
+        const UniqueFd& program,
+        const Bundle& bundle,
+        const BundleRoot& root)
+      : order_(order), program_(program), bundle_(bundle), root_(root) {}
 
   Result<Runsc> run(const Cgroup& cgroup);
 
@@ -235,12 +241,13 @@ class Start {
 
   const RunscOrder& order_;
   const UniqueFd& program_;
-  const std::span<const BundleBind> guest_binds_;
+  const Bundle& bundle_;
+  const BundleRoot& root_;
   UniqueFd null_;
   Pair complaints_, go_, failure_, mounts_;
   UniqueFd control_;
   std::array<UniqueFd, 2> configurations_;  // Each is read from its own position.
-  std::vector<Pair> connections_;           // Of the root and of each of guest_binds_.
+  std::vector<Pair> connections_;           // Of the root and of each of the bundle's binds.
   Part kernel_, files_;
 };
 
@@ -251,9 +258,9 @@ Result<void> Start::open_all() {
   failure_ = GB_TRY(new_pipe(0));
   mounts_ = GB_TRY(new_pipe(0));
   for (UniqueFd& configuration : configurations_) {
-    configuration = GB_TRY(opened(order_.bundle + "/config.json", O_RDONLY));
+    configuration = GB_TRY(sys::memory_file(bundle_.config));
   }
-  for (std::size_t i = 0; i <= guest_binds_.size(); ++i) {
+  for (std::size_t i = 0; i <= bundle_.binds.size(); ++i) {
     connections_.push_back(GB_TRY(new_connection()));
   }
   control_ = GB_TRY(KernelControl::listen(order_.bundle));
@@ -280,7 +287,7 @@ void Start::begin_words(Part& part, const char* name, const char* command) {
                                        // We have done that.
                                        "--setup-root=false", "--apply-caps=false"});
   std::string mounts = "--gofer-mount-confs=lisafs:none";
-  for (std::size_t i = 0; i < guest_binds_.size(); ++i) {
+  for (std::size_t i = 0; i < bundle_.binds.size(); ++i) {
     mounts += ",lisafs:none";
   }
   part.words.push_back(std::move(mounts));
@@ -313,15 +320,14 @@ void Start::plan_kernel(const Cgroup& cgroup) {
 void Start::plan_files(const Cgroup& cgroup) {
   plan(files_, kFilesCapabilities, cgroup);
   // Where it finds its own descriptors, and its next root.
-  files_.directories.insert(files_.directories.end(), {"proc/fs", "root"});
+  files_.directories.insert(files_.directories.end(), {"proc/fs", root_.path.c_str()});
   files_.bind("/proc/self/fd", "proc/fs", abi::kMountNoexec);
-  files_.paths.push_back(order_.bundle + "/root");
-  for (const BundleBind& bind : guest_binds_) {
-    files_.paths.push_back("root" + bind.target);
+  files_.grafts = {{.mount_fd = root_.directory.get(), .target = root_.path.c_str()}};
+  for (const BundleBind& bind : bundle_.binds) {
+    files_.paths.push_back(root_.path + bind.target);
   }
-  files_.bind(files_.paths.front().c_str(), "root");
-  for (std::size_t i = 0; i < guest_binds_.size(); ++i) {
-    files_.bind(guest_binds_[i].source.c_str(), files_.paths[i + 1].c_str());
+  for (std::size_t i = 0; i < bundle_.binds.size(); ++i) {
+    files_.bind(bundle_.binds[i].source.c_str(), files_.paths[i].c_str());
   }
   begin_words(files_, "runsc-gofer", "gofer");
   files_.give("spec-fd", configurations_[1].get());
@@ -432,10 +438,11 @@ bool has_known_parts(int program) {
 
 Result<Runsc> start_kernel(const RunscOrder& order,
                            const UniqueFd& program,
-                           std::span<const BundleBind> binds,
+                           const Bundle& bundle,
+                           const BundleRoot& root,
                            const Cgroup& cgroup) {
   // Its stacks are as long as its children need them: they are killed before it goes.
-  const auto start = std::make_unique<Start>(order, program, binds);
+  const auto start = std::make_unique<Start>(order, program, bundle, root);
   Result<Runsc> started = start->run(cgroup);
   if (!started) {
     KernelControl::forget(order.bundle);

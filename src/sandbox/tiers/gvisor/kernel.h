@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 
 #include "base/result.h"
 #include "sandbox/cgroup.h"
@@ -19,13 +18,14 @@ namespace glovebox {
 // here is no interface of gVisor's, and another version may mean something else by it.
 bool has_known_parts(int program);
 
-// As start_runsc(), but returns when the kernel runs, and nobody else is there who would end it or
-// them: the server of files ends with the kernel's last connection, or with `held`. Requires root,
-// and a program that has_known_parts(). Where it fails, nothing is left and nothing has read from
-// `order.control`.
+// As start_runsc(), of a bundle whose root is in memory, at "root". Returns when the kernel runs,
+// and nobody else is there who would end it or them: the server of files ends with the kernel's
+// last connection, or with `held`. Requires root, and a program that has_known_parts(). Where it
+// fails, nothing is left and nothing has read from `order.control`.
 Result<Runsc> start_kernel(const RunscOrder& order,
                            const UniqueFd& program,
-                           std::span<const BundleBind> binds,
+                           const Bundle& bundle,
+                           const BundleRoot& root,
                            const Cgroup& cgroup);
 
 // As save_by_runsc(), for a kernel of start_kernel(). False: it is none.

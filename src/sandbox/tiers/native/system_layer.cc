@@ -19,6 +19,7 @@
 
 #include "base/random.h"
 #include "base/sys/kernel_abi.h"
+#include "base/sys/memory_mount.h"
 #include "base/sys/raw.h"
 #include "base/sys/tree.h"
 #include "base/sys/write_all.h"
@@ -132,27 +133,6 @@ Result<void> fill(int layer) {
              : Error::from_errno("write what the system's layer came from");
 }
 
-Result<UniqueFd> make_tmpfs() {
-  const auto failed = [](long error) {
-    return Error::from_errno("mount a tmpfs for the system's layer", static_cast<int>(-error));
-  };
-  const long made = sys::raw(SYS_fsopen, "tmpfs", abi::kFsopenCloexec);
-  if (made < 0) {
-    return failed(made);
-  }
-  const UniqueFd context(static_cast<int>(made));
-  const long set =
-      sys::raw(SYS_fsconfig, context.get(), abi::kFsconfigSetString, "mode", "0755", 0);
-  const long created =
-      set < 0 ? set
-              : sys::raw(SYS_fsconfig, context.get(), abi::kFsconfigCreate, nullptr, nullptr, 0);
-  const long mounted = created < 0 ? created
-                                   : sys::raw(SYS_fsmount, context.get(), abi::kFsmountCloexec,
-                                              abi::kMountNosuid | abi::kMountNodev);
-  return mounted < 0 ? Result<UniqueFd>(failed(mounted))
-                     : Result<UniqueFd>(UniqueFd(static_cast<int>(mounted)));
-}
-
 Result<void> close_for_writing(const UniqueFd& mount) {
   const abi::MountAttr attributes{.attr_set = abi::kMountRdonly};
   const long set =
@@ -165,8 +145,8 @@ Result<void> close_for_writing(const UniqueFd& mount) {
 
 Result<SystemLayer> SystemLayer::make_in_memory() {
   SystemLayer layer;
-  layer.etc_.mount = GB_TRY(make_tmpfs());
-  layer.local_.mount = GB_TRY(make_tmpfs());
+  layer.etc_.mount = GB_TRY(sys::memory_mount());
+  layer.local_.mount = GB_TRY(sys::memory_mount());
   (void)GB_TRY(copy_system(layer.etc_.mount.get(), layer.local_.mount.get()));
   GB_TRY(close_for_writing(layer.etc_.mount));
   GB_TRY(close_for_writing(layer.local_.mount));
