@@ -42,6 +42,7 @@ TARGETS = {
                         "spec/warden_protocol.cc", "spec/verdict.cc"],
     "file_export": [*BASE, "base/unique_fd.cc", "base/wire.cc", "sandbox/microvm/file_export.cc",
                     "sandbox/microvm/protocol.cc"],
+    "gvisor_answer": [*BASE, "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc", "sandbox/tiers/gvisor/control.cc"],
     "launcher": [*BASE, "base/wire.cc", "sandbox/launcher/protocol.cc"],
     "files_protocol": [*BASE, "base/wire.cc", "files/protocol.cc"],
     "users": [*BASE, "files/users.cc"],
