@@ -128,6 +128,7 @@ class Ready(WasmCase):
         for file, language, code, said in (
                 ("python", "python", "import sys; print(sys.argv[1:])", "['a']\n"),
                 ("qjs", "javascript", "console.log(scriptArgs[1] + 2)", "a2\n"),
+                ("ruby", "ruby", "puts ARGV.first + '2'", "a2\n"),
                 ("sqlite3", "sql", ".mode list\nselect 40 + 2 as n;", "n\n42\n")):
             with self.subTest(language):
                 if not (INSTALLED / f"{file}.cwasm").exists():

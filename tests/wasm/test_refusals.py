@@ -27,7 +27,7 @@ class Refusals(WasmCase):
         self.refused("--tier", "wasm", "-l", "haskell", "-e", "main = pure ()",
                      message="the wasm tier has no compiler for Haskell")
         self.refused("--tier", "wasm", "-l", "perl", "-e", "1",
-                     message="the wasm tier has no 'perl': it runs WebAssembly modules, Python, JavaScript and SQL")
+                     message="the wasm tier has no 'perl': it runs WebAssembly modules, Python, JavaScript, Ruby and SQL")
         self.refused("--tier", "wasm", "/bin/true",
                      message="the wasm tier runs no programs of this machine")
 

@@ -7,10 +7,10 @@
 //   glovebox-wasm --check OUTPUT [--deterministic]
 //
 // MODULE is the path of a file in the binary or the text format, or the bare name of an interpreter
-// that is installed beside this program: `python3`, `qjs` or `sqlite3`. With --wait, it says that
-// it waits, and what there is to run comes over its standard input (beginning.h). What the module
-// does is in the runner's own exit status and signals, so that it is judged as any guest is: a trap
-// is the signal that a program of the machine would have got for the same mistake.
+// that is installed beside this program: `python3`, `qjs`, `ruby` or `sqlite3`. With --wait, it
+// says that it waits, and what there is to run comes over its standard input (beginning.h). What
+// the module does is in the runner's own exit status and signals, so that it is judged as any guest
+// is: a trap is the signal that a program of the machine would have got for the same mistake.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -35,9 +35,10 @@ struct Interpreter {
   std::string_view language;
   const char* file;  // In our directory.
 };
-constexpr std::array<Interpreter, 4> kInterpreters = {{{"python3", "Python", kPython},
+constexpr std::array<Interpreter, 5> kInterpreters = {{{"python3", "Python", kPython},
                                                        {"python", "Python", kPython},
                                                        {"qjs", "JavaScript", "/qjs.cwasm"},
+                                                       {"ruby", "Ruby", "/ruby.cwasm"},
                                                        {"sqlite3", "SQL", "/sqlite3.cwasm"}}};
 
 // Deterministic runs end by the work that they have done. This much for a second of the time limit
@@ -124,7 +125,7 @@ class ModuleRunner final : public Runner {
     if (interpreter == kInterpreters.end()) {
       return Error(ErrorCode::kUnsupported,
                    "the wasm tier has no '" + printable(program) +
-                       "': it runs WebAssembly modules, Python, JavaScript and SQL",
+                       "': it runs WebAssembly modules, Python, JavaScript, Ruby and SQL",
                    "use the native tier");
     }
     if (::access((directory_ + interpreter->file).c_str(), R_OK) != 0) {
