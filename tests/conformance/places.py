@@ -13,6 +13,7 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.append(str(TESTS / "containers"))
 import unknown_runsc  # noqa: E402
 from dockerd import Docker  # noqa: E402  pylint: disable=wrong-import-position
+from podman import PodmanService  # noqa: E402  pylint: disable=wrong-import-position
 
 CANNOT = 125  # Of `glovebox run`: no such sandbox could be made.
 USER = 61236  # Nobody else's: some suites count what a user has.
@@ -26,13 +27,13 @@ class Place:
     name: str
     tier: str
     as_user: bool = False
-    runtime: str = ""  # Of Docker's engine.
+    runtime: str = ""  # Of Docker's engine; with none, the engine is Podman.
     runsc_run: bool = False  # With a build of runsc that we do not know, and so leave the start to.
     # How much slower than `native` it may be.
     patience: int = 1
 
     def shown(self):
-        by = f" with {self.runtime}" if self.runtime else ""
+        by = f" with {self.runtime}" if self.runtime else " of Podman" if self.tier == "docker" else ""
         start = " started by `runsc run`" if self.runsc_run else ""
         return f"`{self.tier}`{by}{start}{' of a user' if self.as_user else ''}"
 
@@ -46,6 +47,7 @@ PLACES = {place.name: place for place in (
     Place("gvisor-runsc-run", "gvisor", runsc_run=True, patience=4),
     Place("docker-runc", "docker", runtime="runc", patience=4),
     Place("docker-runsc", "docker", runtime="runsc", patience=8),
+    Place("docker-podman", "docker", patience=4),
     Place("microvm", "microvm", patience=8),
     Place("wasm", "wasm"),
     Place("wasm-user", "wasm", as_user=True),
@@ -78,13 +80,13 @@ class Opened:
 
 @contextlib.contextmanager
 def opened(place, glovebox):
-    """An Opened, or Missing. Docker's engine is one of our own, and ends with it."""
+    """An Opened, or Missing. A container engine is one of our own, and ends with it."""
     if place.as_user and os.geteuid() != 0:
         raise Missing("only root can be another user")
     environment = dict(os.environ, GLOVEBOX=str(glovebox))
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="gb-conformance."))
     scratch.chmod(0o711)
-    docker = None
+    engine = None
     try:
         if place.as_user:
             own = scratch / "own"
@@ -98,12 +100,12 @@ def opened(place, glovebox):
                 raise Missing("runsc is not installed")
             environment["GLOVEBOX_RUNSC"] = str(unknown_runsc.copy_to(scratch))
         if place.tier == "docker":
-            if shutil.which(place.runtime, path=Docker.path()) is None:
+            if place.runtime and shutil.which(place.runtime, path=Docker.path()) is None:
                 raise Missing(f"{place.runtime} is not installed")
-            docker = Docker(runtimes=[place.runtime])
-            if why := docker.start():
+            engine = Docker(runtimes=[place.runtime]) if place.runtime else PodmanService()
+            if why := engine.start():
                 raise Missing(why)
-            environment |= {"DOCKER_HOST": docker.host, "GLOVEBOX_DOCKER_RUNTIME": place.runtime}
+            environment |= {"DOCKER_HOST": engine.host, "GLOVEBOX_DOCKER_RUNTIME": place.runtime}
         made = Opened(place, environment, scratch)
         tried = made.run([glovebox, "run", "--tier", place.tier, *PROBES.get(place.tier, PROBE)],
                          capture_output=True, text=True)
@@ -112,6 +114,6 @@ def opened(place, glovebox):
             raise Missing(tried.stderr.strip())
         yield made
     finally:
-        if docker:
-            docker.discard()
+        if engine:
+            engine.discard()
         shutil.rmtree(scratch.parent if place.as_user else scratch, ignore_errors=True)

@@ -23,6 +23,9 @@ AS_USER = ('mount --bind "$0" /etc/subuid && mount --bind "$0" /etc/subgid && '
            f'exec setpriv --reuid {USER} --regid "$(id -g {USER})" --clear-groups -- "$@"')
 
 
+UNIFIED = "/sys/fs/cgroup/unified"
+
+
 class Podman:
     def __init__(self, rootless=False):
         self.rootless = rootless
@@ -67,14 +70,17 @@ class Podman:
         return self.podman(*(LOCAL if word == IMAGE else word for word in words), **how)
 
     def podman(self, *words, **how):
+        return subprocess.run(self.command(*words), env=self.environment, cwd="/",
+                              capture_output=True, check=False, timeout=PATIENCE_S, **how)
+
+    def command(self, *words):
         command = ["podman", "--root", self.dir / "root", "--runroot", self.dir / "runroot",
                    "--tmpdir", self.dir / "tmp", "--storage-driver", "vfs", "--runtime", self.runtime,
                    "--cgroup-manager", "cgroupfs", "--events-backend", "none", "--log-level", "error",
                    *words]
         if self.rootless:
             command = ["unshare", "--mount", "sh", "-c", AS_USER, self.dir / "subordinate", *command]
-        return subprocess.run(command, env=self.environment, cwd="/", capture_output=True,
-                              check=False, timeout=PATIENCE_S, **how)
+        return command
 
     def discard(self):
         if self.runtime is not None:
@@ -99,6 +105,43 @@ class Podman:
                 if str(self.dir) in (command := file.read_text(errors="replace")):
                     found.append(command)
         return found
+
+
+class PodmanService(Podman):
+    """Root's, as an engine: its service for the clients of Docker, with what Docker's class has."""
+
+    def __init__(self):
+        super().__init__()
+        self.host = f"unix://{self.dir}/s"
+        self.service = None
+
+    def command(self, *words):
+        """Where crun finds no cgroup v2 beside v1."""
+        return ["unshare", "--mount", "sh", "-c", f'umount {UNIFIED} 2>/dev/null; exec "$@"', "sh",
+                *super().command(*words)]
+
+    def start(self):
+        if why := super().start():
+            return why
+        self.service = subprocess.Popen(
+            self.command("system", "service", "--time", "0", self.host), env=self.environment, cwd="/",
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + PATIENCE_S
+        while not (self.dir / "s").exists():
+            if self.service.poll() is not None or time.monotonic() > end:
+                return "podman's service does not start"
+            select.select([], [], [], 0.05)
+        return None
+
+    def discard(self):
+        if self.service is not None:
+            self.service.terminate()
+            self.service.wait(PATIENCE_S)
+        super().discard()
+        # The group of all containers that were asked for over the socket, if it was the last.
+        for group in pathlib.Path("/sys/fs/cgroup").glob("*/libpod_parent"):
+            with contextlib.suppress(OSError):
+                group.rmdir()
 
 
 def last_line(done):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tier `docker`: sandboxes that are containers of a real Docker, looked at from inside, through
-the engine, and by what the verdict says of them.
+"""The tier `docker`: sandboxes that are containers of a real Docker, and of a real Podman, looked at
+from inside, through the engine, and by what the verdict says of them.
 
-Starts a dockerd of its own. Exit status 77, with the reason, where dockerd does not start.
+Starts engines of its own. Exit status 77, with the reasons, where neither starts.
 
     GLOVEBOX=build/release/bin/glovebox tests/containers/test_docker_tier.py
 """
@@ -19,22 +19,26 @@ import time
 import unittest
 
 from dockerd import IMAGE, PATIENCE_S, Docker
+from inside import main
+from podman import LOCAL, PodmanService
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GLOVEBOX = pathlib.Path(os.environ.get("GLOVEBOX", ROOT / "build/release/bin/glovebox")).resolve()
-SKIPPED = 77
 MIB = 1 << 20
 
-docker = Docker()
 
+class Engine:
+    """What holds with every engine, which is `engine`."""
 
-class DockerTier(unittest.TestCase):
+    engine = None
+    image = IMAGE
+
     def setUp(self):
         place = tempfile.TemporaryDirectory(prefix="gb-docker-tier.")
         self.addCleanup(place.cleanup)
         self.runtime = pathlib.Path(place.name, "run")
         self.runtime.mkdir(mode=0o700)
-        self.env = {**os.environ, "DOCKER_HOST": docker.host,
+        self.env = {**os.environ, "DOCKER_HOST": self.engine.host,
                     "GLOVEBOX_RUNTIME_DIR": str(self.runtime)}
 
     def glovebox(self, *words, env=None):
@@ -43,7 +47,10 @@ class DockerTier(unittest.TestCase):
                               stdin=subprocess.DEVNULL)
 
     def run_sh(self, script, *options, env=None):
-        done = self.glovebox("run", "--tier", "docker", "--json", *options, "-l", "sh", "-e", script,
+        return self.run_code("sh", script, *options, env=env)
+
+    def run_code(self, language, code, *options, env=None):
+        done = self.glovebox("run", "--tier", "docker", "--json", *options, "-l", language, "-e", code,
                              env=env)
         self.assertTrue(done.stdout.startswith(b"{"), done)
         return json.loads(done.stdout)
@@ -55,7 +62,7 @@ class DockerTier(unittest.TestCase):
                                    stderr=subprocess.PIPE)
 
         def end():
-            process.kill()
+            process.terminate()
             process.communicate()
 
         self.addCleanup(end)
@@ -63,9 +70,8 @@ class DockerTier(unittest.TestCase):
         self.assertTrue(process.stdout.readline(), process.stderr.read() if process.poll() else "")
         return process
 
-    @staticmethod
-    def containers():
-        return docker.ask("ps", "-aq", "--no-trunc").stdout.decode().split()
+    def containers(self):
+        return self.engine.ask("ps", "-aq", "--no-trunc").stdout.decode().split()
 
     def eventually(self, holds):
         end = time.monotonic() + PATIENCE_S
@@ -77,18 +83,19 @@ class DockerTier(unittest.TestCase):
         self.start("--memory", "128M", "--pids", "40", "--cpus", "0.5", "--disk", "64M", "-l", "sh",
                    "-e", "echo up; exec sleep 1000")
         container, = self.containers()
-        engine = json.loads(docker.ask("inspect", container).stdout)[0]
+        engine = json.loads(self.engine.ask("inspect", container).stdout)[0]
         host = engine["HostConfig"]
         # As the engine holds it. The warden is one process more.
         self.assertEqual((host["Memory"], host["MemorySwap"], host["PidsLimit"], host["NanoCpus"]),
                          (128 * MIB, 128 * MIB, 41, 500_000_000))
-        self.assertEqual((host["ReadonlyRootfs"], host["NetworkMode"], host["CapDrop"],
-                          host["CapAdd"], host["Privileged"]), (True, "none", ["ALL"], None, False))
+        self.assertEqual((host["ReadonlyRootfs"], host["NetworkMode"], host["Privileged"]),
+                         (True, "none", False))
+        self.assertFalse(host["CapAdd"])
         self.assertIn("no-new-privileges", host["SecurityOpt"])
-        # Terminals of its own are no part of the host.
-        writable = [mount["Destination"] for mount in engine["Mounts"] if mount["RW"]]
-        self.assertEqual(writable, ["/dev/pts"])
-        self.assertNotIn(docker.host.removeprefix("unix://"), json.dumps(engine["Mounts"]))
+        # File systems of its own are no part of the host.
+        writable = {mount["Destination"] for mount in engine["Mounts"] if mount["RW"]}
+        self.assertEqual(writable, self.own_volumes)
+        self.assertNotIn(self.engine.host.removeprefix("unix://"), json.dumps(engine["Mounts"]))
         self.assertNotIn(engine["Config"]["User"].split(":")[0], ("", "0"))
 
         # As a guest finds it.
@@ -137,7 +144,7 @@ class DockerTier(unittest.TestCase):
     def test_nothing_is_left_when_it_ends(self):
         self.assertEqual(self.run_sh("echo x >file; (setsid sleep 1000 &)")["status"], "ok")
         self.assertEqual(self.containers(), [])
-        self.assertEqual(docker.ask("volume", "ls", "-q").stdout, b"")
+        self.assertEqual(self.engine.ask("volume", "ls", "-q").stdout, b"")
         self.assertEqual(list(self.runtime.iterdir()), [])
 
     def test_a_killed_glovebox_takes_its_container_along_and_the_next_sweeps_the_rest(self):
@@ -156,20 +163,54 @@ class DockerTier(unittest.TestCase):
         for owner in (str(self.runtime), "/run/somebody-else"):
             number = f"fff{len(names)}"
             name = names[owner] = f"glovebox-{number}-0123abcd"
-            made = docker.ask("create", "--name", name, "--label", f"glovebox.owner={owner}", IMAGE,
-                              "/usr/bin/sh")
-            self.assertEqual(made.returncode, 0, made)
-            self.addCleanup(docker.ask, "rm", "-f", name)
+            for words in (["create", "--name", name, "--label", f"glovebox.owner={owner}", self.image,
+                           "/usr/bin/sh"],
+                          ["volume", "create", "--label", f"glovebox.owner={owner}", f"{name}-home"]):
+                made = self.engine.ask(*words)
+                self.assertEqual(made.returncode, 0, made)
+            self.addCleanup(self.engine.ask, "volume", "rm", "-f", f"{name}-home")
+            self.addCleanup(self.engine.ask, "rm", "-f", name)
             pathlib.Path(self.runtime, number).write_text(
-                f"docker {name} {docker.host.removeprefix('unix://')}\n")
+                f"docker {name} {self.engine.host.removeprefix('unix://')}\n")
         self.assertEqual(self.glovebox("doctor").returncode, 0)
-        left = docker.ask("ps", "-a", "--format", "{{.Names}}").stdout.decode().split()
+        left = self.engine.ask("ps", "-a", "--format", "{{.Names}}").stdout.decode().split()
         self.assertEqual(left, [names["/run/somebody-else"]])
+        if self.makes_volumes:
+            left = self.engine.ask("volume", "ls", "-q").stdout.decode().split()
+            self.assertEqual(left, [f"{names['/run/somebody-else']}-home"])
 
     def test_a_named_image_brings_its_own_system(self):
-        verdict = self.run_sh("echo /usr/bin/*; pwd", env={"GLOVEBOX_DOCKER_IMAGE": IMAGE})
+        verdict = self.run_sh("echo /usr/bin/*; pwd", env={"GLOVEBOX_DOCKER_IMAGE": self.image})
         self.assertEqual(verdict["stdout"],
                          "/usr/bin/cat /usr/bin/dash /usr/bin/id /usr/bin/sh\n/workspace\n")
+
+    def test_a_context_keeps_its_variables(self):
+        done = subprocess.run(
+            [GLOVEBOX, "repl", "--tier", "docker", "-l", "python"], env=self.env,
+            input=b"import os\nx = 6 * 7\nprint('x is', x)\nprint(os.getcwd())\n",
+            capture_output=True, check=False, timeout=PATIENCE_S)
+        self.assertIn(b"x is 42", done.stdout, done)
+        self.assertIn(b"/workspace", done.stdout, done)
+        self.assertEqual(self.containers(), [])
+
+    def test_doctor_tries_it(self):
+        found = {each["what"]: each
+                 for each in json.loads(self.glovebox("doctor", "--json").stdout)["findings"]}
+        self.assertTrue(found["tier docker"]["ok"], found)
+
+    def test_limits_change_between_compiling_and_running(self):
+        # More memory for the compiler than for its program.
+        verdict = self.run_code("c", "#include <stdlib.h>\n"
+                                     "int main() { volatile char *p = malloc(90 << 20);\n"
+                                     "for (int i = 0; i < 90 << 20; i += 4096) p[i] = 1; }",
+                                "--memory", "64M")
+        self.assertEqual(verdict["status"], "out_of_memory", verdict)
+
+
+class OfDocker(Engine, unittest.TestCase):
+    engine = Docker()
+    own_volumes = {"/dev/pts"}
+    makes_volumes = False
 
     def test_what_is_missing_is_said_with_the_way_to_get_it(self):
         for env, message, hint in (
@@ -188,17 +229,17 @@ class DockerTier(unittest.TestCase):
                 self.assertEqual(list(self.runtime.iterdir()), [])
 
     def test_an_image_with_volumes_is_refused(self):
-        made = docker.ask("import", "--change", "VOLUME /data", "-", "volumes:test",
-                          input=docker.root())
+        made = self.engine.ask("import", "--change", "VOLUME /data", "-", "volumes:test",
+                          input=self.engine.root())
         self.assertEqual(made.returncode, 0, made)
         done = self.glovebox("run", "--tier", "docker", "--json", "-l", "sh", "-e", "true",
                              env={"GLOVEBOX_DOCKER_IMAGE": "volumes:test"})
         self.assertIn("declares volumes", json.loads(done.stdout)["message"])
 
     def test_an_images_health_check_does_not_run(self):
-        made = docker.ask("import", "--change",
+        made = self.engine.ask("import", "--change",
                           "HEALTHCHECK --interval=1s CMD /usr/bin/sh -c ': >/tmp/checked'", "-",
-                          "health:test", input=docker.root())
+                          "health:test", input=self.engine.root())
         self.assertEqual(made.returncode, 0, made)
         verdict = self.run_sh("echo $$; read -t 3 x </dev/zero; [ ! -e /tmp/checked ] && echo none",
                               env={"GLOVEBOX_DOCKER_IMAGE": "health:test"})
@@ -208,35 +249,32 @@ class DockerTier(unittest.TestCase):
         done = self.glovebox("run", "--json", "--min-tier", "landlock", "-l", "sh", "-e", "true")
         self.assertEqual(json.loads(done.stdout)["tier"], "native")
 
-    def test_doctor_tries_it(self):
-        found = {each["what"]: each
-                 for each in json.loads(self.glovebox("doctor", "--json").stdout)["findings"]}
-        self.assertTrue(found["tier docker"]["ok"], found)
+    def test_doctor_says_what_is_missing(self):
         done = self.glovebox("doctor", "--json", env={"DOCKER_HOST": "unix:///none"})
         found = {each["what"]: each for each in json.loads(done.stdout)["findings"]}
         self.assertFalse(found["tier docker"]["ok"])
         self.assertIn("apt install docker.io", found["tier docker"]["hint"])
 
-    def test_a_context_keeps_its_variables(self):
-        done = subprocess.run(
-            [GLOVEBOX, "repl", "--tier", "docker", "-l", "python"], env=self.env,
-            input=b"import os\nx = 6 * 7\nprint('x is', x)\nprint(os.getcwd())\n",
-            capture_output=True, check=False, timeout=PATIENCE_S)
-        self.assertIn(b"x is 42", done.stdout, done)
-        self.assertIn(b"/workspace", done.stdout, done)
-        self.assertEqual(self.containers(), [])
 
+class OfPodman(Engine, unittest.TestCase):
+    engine = PodmanService()
+    image = LOCAL
+    own_volumes = {"/workspace", "/tmp", "/var/tmp", "/dev/shm", "/dev/pts", "/run"}
+    makes_volumes = True
 
-def main():
-    why = docker.start()
-    try:
-        if why is not None:
-            print(f"skipped: {why}")
-            return SKIPPED
-        return 0 if unittest.main(exit=False).result.wasSuccessful() else 1
-    finally:
-        docker.discard()
+    def test_a_runtime_that_the_service_does_not_run_is_refused(self):
+        done = self.glovebox("run", "--tier", "docker", "--json", "-l", "sh", "-e", "true",
+                             env={"GLOVEBOX_DOCKER_RUNTIME": "runsc"})
+        said = json.loads(done.stdout)
+        self.assertEqual((done.returncode, said["error"]), (125, "unsupported"), said)
+        self.assertIn("'runsc'", said["message"])
+        self.assertIn("--runtime", said["hint"])
+
+    def test_what_docker_would_cover_of_proc_is_covered(self):
+        verdict = self.run_sh("cat /proc/partitions /proc/cgroups /proc/locks /proc/interrupts | wc -c; "
+                              "grep -c tmpfs /proc/mounts")
+        self.assertEqual(verdict["stdout"].split()[0], "0", verdict)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main([OfDocker, OfPodman]))

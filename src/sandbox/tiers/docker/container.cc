@@ -28,24 +28,49 @@ constexpr auto kRemovePatience = 30s;
 constexpr int kRemovalPollMs = 20;
 
 // Removes a container that may be about to go by itself (AutoRemove), and waits until it is gone.
-Result<void> remove_by_name(const Engine& engine, const std::string& name) {
+// Or a volume, which may be one of such a container.
+Result<void> remove_at(const Engine& engine, const std::string& path) {
   const auto deadline = Clock::now() + kRemovePatience;
-  const std::string path = "/containers/" + name;
   for (;;) {
-    const Answer answer = GB_TRY(engine.ask("DELETE", path + "?force=1&v=1"));
+    const Answer answer = GB_TRY(engine.ask("DELETE", path));
     if (answer.status == 404) {
       return {};
     }
     // 409: it is being removed. 500: that has just failed, as it was already gone.
     const bool passing = answer.status == 204 || answer.status == 409 || answer.status == 500;
     if (!passing || Clock::now() > deadline) {
-      return refusal("remove the container " + name, answer);
+      return refusal("remove " + path, answer);
     }
     if (answer.status == 204) {
       return {};
     }
     (void)::poll(nullptr, 0, kRemovalPollMs);
   }
+}
+
+std::string path_of_container(const std::string& name) {
+  return "/containers/" + name + "?force=1&v=1";
+}
+
+// Whether what was asked for belongs to this runtime directory, and not to somebody else who gives
+// the same names.
+bool is_ours(const nlohmann::json& labeled) {
+  return text_of(object_of(labeled, "Labels"), kOwnerLabel) == runtime_directory();
+}
+
+// Those that Podman has for a container that is gone, or some of them.
+Result<void> remove_volumes(const Engine& engine, const std::string& container) {
+  if (!engine.is_podman()) {
+    return {};
+  }
+  for (const std::string& name : volume_names(container)) {
+    const std::string path = "/volumes/" + name;
+    const Answer answer = GB_TRY(engine.ask("GET", path));
+    if (answer.status != 404 && is_ours(GB_TRY(json_of(answer)))) {
+      GB_TRY(remove_at(engine, path));
+    }
+  }
+  return {};
 }
 
 // Whether the process is in a cgroup of that container, in our own view of processes.
@@ -59,6 +84,7 @@ bool belongs_to(pid_t pid, const std::string& container) {
 
 Result<std::unique_ptr<Container>> Container::create(Engine engine,
                                                      const Image& image,
+                                                     const std::string& runtime,
                                                      const SandboxSpec& spec,
                                                      Slot& slot) {
   const std::string name = slot.name();
@@ -70,24 +96,42 @@ Result<std::unique_ptr<Container>> Container::create(Engine engine,
   const gid_t gid = engine.maps_ids() ? kGuestGid : slot.host_uid();
   Stage stage = GB_TRY(Stage::create(path, spec, uid, gid, image.own_system));
   std::unique_ptr<Container> container(new Container(std::move(engine), name, std::move(stage)));
-  const std::string request = create_request(image, spec, container->stage_.mounts(), uid, gid);
+  GB_TRY(container->make({.name = name,
+                          .image = image,
+                          .sandbox = spec,
+                          .mounts = container->stage_.mounts(),
+                          .runtime = runtime,
+                          .is_podman = container->engine_.is_podman(),
+                          .uid = uid,
+                          .gid = gid}));
+  return container;
+}
+
+Result<void> Container::make(const ContainerSpec& spec) {
+  if (spec.is_podman) {
+    for (const std::string& request : volume_requests(spec)) {
+      const Answer answer = GB_TRY(engine_.ask("POST", "/volumes/create", request));
+      if (answer.status != 201) {
+        return refusal("make a volume", answer);
+      }
+    }
+  }
+  const std::string request = create_request(spec);
   const auto create = [&] {
-    return container->engine_.ask("POST", "/containers/create?name=" + name, request);
+    return engine_.ask("POST", "/containers/create?name=" + name_, request);
   };
   Answer answer = GB_TRY(create());
-  if (answer.status == 404 && !image.own_system) {
-    GB_TRY(make_image(container->engine_, image, spec.home));
+  if (answer.status == 404 && !spec.image.own_system) {
+    GB_TRY(make_image(engine_, spec.image, spec.sandbox.home));
     answer = GB_TRY(create());
   }
   if (answer.status != 201) {
     return refusal("make a container", answer)
         .with_hint("see whether 'docker info' lists the runtime, and 'docker run' works");
   }
-  container->id_ = text_of(GB_TRY(json_of(answer)), "Id");
-  if (container->id_.empty()) {
-    return Error(ErrorCode::kUnavailable, "the container engine names no container");
-  }
-  return container;
+  id_ = text_of(GB_TRY(json_of(answer)), "Id");
+  return id_.empty() ? Error(ErrorCode::kUnavailable, "the container engine names no container")
+                     : Result<void>();
 }
 
 Container::~Container() {
@@ -149,9 +193,13 @@ Result<Container::Process> Container::inspect() const {
 }
 
 Result<void> Container::change_limits(const Limits& limits) {
+  // Podman's service has this among its own requests only.
   const Answer answer =
-      GB_TRY(engine_.ask("POST", "/containers/" + id_ + "/update", update_request(limits)));
-  if (answer.status != 200) {
+      GB_TRY(engine_.is_podman()
+                 ? engine_.ask("POST", "/libpod/containers/" + id_ + "/update",
+                               podman_update_request(limits))
+                 : engine_.ask("POST", "/containers/" + id_ + "/update", update_request(limits)));
+  if (answer.status != 200 && answer.status != 201) {
     return refusal("change the limits of a container", answer);
   }
   return stage_.describe_machine(limits);
@@ -160,8 +208,9 @@ Result<void> Container::change_limits(const Limits& limits) {
 Result<void> Container::remove() {
   removed_ = true;
   if (!id_.empty()) {
-    GB_TRY(remove_by_name(engine_, id_));
+    GB_TRY(remove_at(engine_, path_of_container(id_)));
   }
+  GB_TRY(remove_volumes(engine_, name_));
   return stage_.remove();
 }
 
@@ -177,14 +226,10 @@ Result<void> Container::remove_leftover(std::string_view note) {
   }
   const Engine engine = GB_TRY(Engine::at(socket));
   const Answer answer = GB_TRY(engine.ask("GET", "/containers/" + name + "/json"));
-  if (answer.status == 404) {
-    return {};
+  if (answer.status != 404 && is_ours(object_of(GB_TRY(json_of(answer)), "Config"))) {
+    GB_TRY(remove_at(engine, path_of_container(name)));
   }
-  const auto json = GB_TRY(json_of(answer));
-  if (text_of(object_of(object_of(json, "Config"), "Labels"), kOwnerLabel) != runtime_directory()) {
-    return {};  // Of somebody else who gives the same names.
-  }
-  return remove_by_name(engine, name);
+  return remove_volumes(engine, name);
 }
 
 }  // namespace glovebox::docker

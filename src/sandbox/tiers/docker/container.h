@@ -14,6 +14,7 @@
 #include "sandbox/spec.h"
 #include "sandbox/tiers/docker/engine.h"
 #include "sandbox/tiers/docker/image.h"
+#include "sandbox/tiers/docker/request.h"
 #include "sandbox/tiers/docker/stage.h"
 #include "sandbox/tiers/tier.h"
 
@@ -25,6 +26,7 @@ class Container final : public Carrier {
   // the engine refuses what a sandbox needs.
   static Result<std::unique_ptr<Container>> create(Engine engine,
                                                    const Image& image,
+                                                   const std::string& runtime,
                                                    const SandboxSpec& spec,
                                                    Slot& slot);
 
@@ -51,6 +53,7 @@ class Container final : public Carrier {
  private:
   Container(Engine engine, std::string name, Stage stage)
       : engine_(std::move(engine)), name_(std::move(name)), stage_(std::move(stage)) {}
+  Result<void> make(const ContainerSpec& spec);
 
   Engine engine_;
   std::string name_;

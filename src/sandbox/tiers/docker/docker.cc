@@ -13,6 +13,7 @@
 #include "sandbox/policy/policy.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/tiers/docker/container.h"
+#include "sandbox/tiers/docker/request.h"
 #include "sandbox/tiers/native/root_plan.h"
 
 namespace glovebox {
@@ -24,6 +25,7 @@ constexpr std::uint32_t kHighestAbi = 64;
 struct Ready {
   docker::Engine engine;
   docker::Image image;
+  std::string runtime;
 };
 
 // The engine and an image that it can start, or what is missing.
@@ -35,7 +37,10 @@ Result<Ready> prepare(std::string_view home) {
                  "use the native tier, or unset GLOVEBOX_DOCKER_IMAGE");
   }
   GB_TRY(docker::check_image(engine, image));
-  return Ready{.engine = std::move(engine), .image = std::move(image)};
+  std::string runtime = GB_TRY(docker::runtime_of(engine));
+  return Ready{.engine = std::move(engine),
+               .image = std::move(image),
+               .runtime = std::move(runtime)};
 }
 
 launcher::Order order_for(const SandboxSpec& spec, std::uint32_t landlock) {
@@ -95,8 +100,8 @@ Result<Enclosure> DockerTier::enclose(const SandboxSpec& spec) {
   Ready ready = GB_TRY(prepare(spec.home));
   Slot slot = GB_TRY(Slot::take());
   watch.lap("slot");
-  std::unique_ptr<docker::Container> container =
-      GB_TRY(docker::Container::create(std::move(ready.engine), ready.image, spec, slot));
+  std::unique_ptr<docker::Container> container = GB_TRY(
+      docker::Container::create(std::move(ready.engine), ready.image, ready.runtime, spec, slot));
   watch.lap("container_made");
   UniqueFd control = GB_TRY(container->start());
   watch.lap("container_started");

@@ -210,14 +210,20 @@ Result<Engine> Engine::find() {
 }
 
 Result<void> Engine::get_to_know() {
-  const auto version = GB_TRY(json_of(GB_TRY(ask("GET", "/version"))));
-  const int most = minor_of(version, "ApiVersion");
-  const int least = minor_of(version, "MinAPIVersion");
-  version_ = "/v1." + std::to_string(std::max(least, std::min(most, kPreferredMinor)));
   const auto info = GB_TRY(json_of(GB_TRY(ask("GET", "/info"))));
+  // Only Podman says which Buildah it has. Asked for its version, it looks for a second and more.
+  is_podman_ = info.contains("BuildahVersion");
+  int minor = kPreferredMinor;
+  if (!is_podman_) {
+    const auto version = GB_TRY(json_of(GB_TRY(ask("GET", "/version"))));
+    const int most = minor_of(version, "ApiVersion");
+    minor = std::max(minor_of(version, "MinAPIVersion"), std::min(most, kPreferredMinor));
+  }
+  version_ = "/v1." + std::to_string(minor);
   if (const std::string kind = text_of(info, "OSType"); !kind.empty() && kind != "linux") {
     return Error(ErrorCode::kUnsupported, "the container engine at " + socket_ + " runs no Linux");
   }
+  default_runtime_ = text_of(info, "DefaultRuntime");
   if (const auto options = info.find("SecurityOptions");
       options != info.end() && options->is_array()) {
     for (const auto& option : *options) {

@@ -43,6 +43,10 @@ class Engine {
   // Whether ids inside its containers are others outside: by user namespaces, or because the engine
   // is an ordinary user's.
   [[nodiscard]] bool maps_ids() const { return maps_ids_; }
+  // Podman's service answers most requests as Docker does, and leaves out what it does not know.
+  [[nodiscard]] bool is_podman() const { return is_podman_; }
+  // Of containers that ask for none. Empty where the engine does not say.
+  [[nodiscard]] const std::string& default_runtime() const { return default_runtime_; }
 
   static constexpr std::chrono::seconds kPatience{60};
 
@@ -52,7 +56,9 @@ class Engine {
 
   std::string socket_;
   std::string version_;  // "/v1.41"
+  std::string default_runtime_;
   bool maps_ids_ = false;
+  bool is_podman_ = false;
 };
 
 // What the engine says in an answer that is not a success, with what was being attempted in front.

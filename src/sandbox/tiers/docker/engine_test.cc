@@ -112,6 +112,18 @@ TEST_F(EngineTest, SaysWhetherIdsInsideAreOthersOutside) {
       engine_that_says("", R"({"SecurityOptions":["name=seccomp","name=userns"]})").maps_ids());
 }
 
+TEST_F(EngineTest, OfPodmanIsKnownByItsBuildahAndNotAskedForItsVersion) {
+  const Engine engine =
+      engine_that_says("", R"({"BuildahVersion":"1.28.2","DefaultRuntime":"crun"})");
+  EXPECT_TRUE(engine.is_podman());
+  EXPECT_EQ(engine.default_runtime(), "crun");
+  const auto answer = engine.ask("GET", "/x");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->body, "\"GET /v1.41/x HTTP/1.1\"");
+}
+
+TEST_F(EngineTest, OfDockerIsNotTakenForPodman) { EXPECT_FALSE(engine_that_says("").is_podman()); }
+
 TEST_F(EngineTest, MayAnswerInChunks) {
   const auto answer = engine_that_says(
                           "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n"

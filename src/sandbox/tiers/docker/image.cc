@@ -149,12 +149,8 @@ Result<void> check_image(const Engine& engine, const Image& image) {
 
 Result<void> make_image(const Engine& engine, const Image& image, std::string_view home) {
   const std::string archive = GB_TRY(archive_of(contents(home)));
-  const std::size_t colon = image.name.rfind(':');
-  const Answer answer =
-      GB_TRY(engine.ask("POST",
-                        "/images/create?fromSrc=-&repo=" + image.name.substr(0, colon) +
-                            "&tag=" + image.name.substr(colon + 1),
-                        archive, "application/x-tar"));
+  const Answer answer = GB_TRY(engine.ask("POST", "/images/create?fromSrc=-&repo=" + image.name,
+                                          archive, "application/x-tar"));
   return answer.status == 200 ? Result<void>() : refusal("make an empty image", answer);
 }
 
