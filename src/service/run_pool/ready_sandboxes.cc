@@ -44,8 +44,8 @@ ReadySandboxes::~ReadySandboxes() {
     const std::scoped_lock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
-  discarded_one_.notify_all();
+  making_.set(Clock::now());
+  clearing_.set(Clock::now());
   for (std::thread* const thread : {&maker_, &clearer_}) {
     if (thread->joinable()) {
       thread->join();
@@ -76,8 +76,8 @@ std::unique_ptr<ReadySandbox> ReadySandboxes::claim(const ReadyKind& kind) {
       found.wanted = std::clamp(2 * found.wanted, bounds_.first, bounds_.of_kind);
     }
     start_threads();
+    making_.set(found.few_left() ? now : now + kSettle);
   }
-  changed_.notify_one();
   return claimed;
 }
 
@@ -127,7 +127,12 @@ ReadySandboxes::Known& ReadySandboxes::known(const ReadyKind& kind) {
 
 void ReadySandboxes::bury(std::unique_ptr<ReadySandbox> used) {
   discarded_.push_back(std::move(used));
-  discarded_one_.notify_one();
+  clearing_.set(clear_at());
+}
+
+// When one that was discarded is to be ended.
+ReadySandboxes::Clock::time_point ReadySandboxes::clear_at() const {
+  return discarded_.size() > kMostDiscarded ? Clock::now() : last_claim_ + kSettle;
 }
 
 // All but `most`, and those that are older.
@@ -185,13 +190,23 @@ void ReadySandboxes::keep_filled() {
     shrink(now);
     const Known* const which = next_to_make(now);
     if (which == nullptr) {
-      (void)changed_.wait_for(lock, kRest);
+      wait(lock, making_, now + kRest);
     } else if (!which->few_left() && now < last_claim_ + kSettle) {
-      (void)changed_.wait_until(lock, last_claim_ + kSettle);
+      wait(lock, making_, last_claim_ + kSettle);
     } else {
       make_one(lock, ReadyKind(which->kind));
     }
   }
+}
+
+// Whoever sets the alarm has the lock, so that none that is set meanwhile is lost.
+void ReadySandboxes::wait(std::unique_lock<std::mutex>& lock,
+                          const sys::Alarm& alarm,
+                          Clock::time_point until) {
+  alarm.set(until);
+  lock.unlock();
+  alarm.wait();
+  lock.lock();
 }
 
 void ReadySandboxes::make_one(std::unique_lock<std::mutex>& lock, const ReadyKind& kind) {
@@ -225,9 +240,9 @@ void ReadySandboxes::clear_away() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     if (discarded_.empty()) {
-      discarded_one_.wait(lock);
-    } else if (discarded_.size() <= kMostDiscarded && Clock::now() < last_claim_ + kSettle) {
-      (void)discarded_one_.wait_until(lock, last_claim_ + kSettle);
+      wait(lock, clearing_, Clock::time_point::max());
+    } else if (Clock::now() < clear_at()) {
+      wait(lock, clearing_, clear_at());
     } else {
       std::unique_ptr<ReadySandbox> used = std::move(discarded_.front());
       discarded_.pop_front();

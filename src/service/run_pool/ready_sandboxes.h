@@ -4,7 +4,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/sys/alarm.h"
 #include "context/scarce_memory.h"
 #include "sandbox/ready_sandbox.h"
 #include "sandbox/tiers/tier.h"
@@ -111,10 +111,14 @@ class ReadySandboxes {
 
   void keep_filled();
   void clear_away();
+  static void wait(std::unique_lock<std::mutex>& lock,
+                   const sys::Alarm& alarm,
+                   Clock::time_point until);
   // These need `mutex_`.
   Known& known(const ReadyKind& kind);
   void start_threads();
   void bury(std::unique_ptr<ReadySandbox> used);
+  [[nodiscard]] Clock::time_point clear_at() const;
   void let_go(Known& known, std::size_t most, Clock::time_point made_before);
   void shrink(Clock::time_point now);
   Known* next_to_make(Clock::time_point now);
@@ -126,8 +130,10 @@ class ReadySandboxes {
   const std::function<bool()> is_scarce_;
   std::function<void()> full_{};
   std::mutex mutex_;
-  std::condition_variable changed_;
-  std::condition_variable discarded_one_;
+  // When either thread looks next. A claim sets them, and leaves it at that: whoever claims has the
+  // processors to himself.
+  sys::Alarm making_;
+  sys::Alarm clearing_;
   std::list<Known> known_;  // The one asked for last in front.
   std::deque<std::unique_ptr<ReadySandbox>> discarded_;
   std::size_t ready_ = 0;
