@@ -25,6 +25,28 @@ namespace {
 constexpr std::uint64_t kOwnProcesses = 1;
 constexpr std::uint64_t kCpuPeriodUs = 100'000;
 
+// The files that count, by their names in either hierarchy.
+struct Counters {
+  const char* cpu;
+  const char* memory_peak;
+  const char* memory_now;
+  const char* oom_kills;
+};
+constexpr Counters kCountersV1{.cpu = "cpuacct.usage",
+                               .memory_peak = "memory.max_usage_in_bytes",
+                               .memory_now = "memory.usage_in_bytes",
+                               .oom_kills = "memory.oom_control"};
+constexpr Counters kCountersV2{.cpu = "cpu.stat",
+                               .memory_peak = "memory.peak",
+                               .memory_now = "memory.current",
+                               .oom_kills = "memory.events"};
+constexpr const char* kPidsPeak = "pids.peak";
+constexpr const char* kPidsEvents = "pids.events";
+
+const Counters& counters(CgroupMode mode) {
+  return mode == CgroupMode::kV2 ? kCountersV2 : kCountersV1;
+}
+
 std::string cpu_quota_us(double cpus) {
   // The kernel takes no quota below a millisecond (kernel/sched/core.c, min_cfs_quota_period).
   return std::to_string(
@@ -256,14 +278,36 @@ Result<void> Cgroup::write(int branch, const char* file, std::string_view value)
   return {};
 }
 
+UniqueFd Cgroup::open_in(int branch, const char* file) const {
+  return UniqueFd(::openat(branches_[static_cast<std::size_t>(branch)].directory.get(), file,
+                           O_RDONLY | O_CLOEXEC));
+}
+
+void Cgroup::hold(int branch, const char* file) {
+  if (UniqueFd opened = branch >= 0 ? open_in(branch, file) : UniqueFd(); opened) {
+    held_.push_back({branch, file, std::move(opened)});
+  }
+}
+
+void Cgroup::hold_counters() {
+  const Counters& files = counters(mode_);
+  hold(cpu_time_, files.cpu);
+  hold(memory_, files.memory_peak);
+  hold(memory_, files.oom_kills);
+  hold(guests_pids(), kPidsPeak);
+  hold(guests_pids(), kPidsEvents);
+}
+
 std::optional<std::string> Cgroup::read(int branch, const char* file) const {
   if (branch < 0) {
     return std::nullopt;
   }
-  const UniqueFd fd(::openat(branches_[static_cast<std::size_t>(branch)].directory.get(), file,
-                             O_RDONLY | O_CLOEXEC));
-  std::array<char, 4096> text{};
-  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
+  const auto held = std::ranges::find_if(
+      held_, [&](const Held& each) { return each.branch == branch && each.file == file; });
+  const UniqueFd opened = held == held_.end() ? open_in(branch, file) : UniqueFd();
+  const int fd = held == held_.end() ? opened.get() : held->open.get();
+  std::array<char, 4096> text;
+  const ssize_t size = ::pread(fd, text.data(), text.size(), 0);
   if (size < 0) {
     return std::nullopt;
   }
@@ -297,21 +341,19 @@ std::optional<std::chrono::microseconds> Cgroup::cpu_time() const {
     return std::nullopt;
   }
   if (mode_ == CgroupMode::kV2) {
-    return std::chrono::microseconds(read_keyed(cpu_time_, "cpu.stat", "usage_usec"));
+    return std::chrono::microseconds(read_keyed(cpu_time_, kCountersV2.cpu, "usage_usec"));
   }
-  const auto nanoseconds = read_number(cpu_time_, "cpuacct.usage");
+  const auto nanoseconds = read_number(cpu_time_, kCountersV1.cpu);
   return nanoseconds ? std::optional(std::chrono::microseconds(*nanoseconds / 1000)) : std::nullopt;
 }
 
 std::optional<Bytes> Cgroup::memory_peak() const {
-  const auto peak =
-      read_number(memory_, mode_ == CgroupMode::kV2 ? "memory.peak" : "memory.max_usage_in_bytes");
+  const auto peak = read_number(memory_, counters(mode_).memory_peak);
   return peak ? std::optional(Bytes{*peak}) : std::nullopt;
 }
 
 std::optional<Bytes> Cgroup::memory_now() const {
-  const auto now =
-      read_number(memory_, mode_ == CgroupMode::kV2 ? "memory.current" : "memory.usage_in_bytes");
+  const auto now = read_number(memory_, counters(mode_).memory_now);
   return now ? std::optional(Bytes{*now}) : std::nullopt;
 }
 
@@ -338,7 +380,7 @@ void Cgroup::reclaim() const {
 }
 
 std::optional<std::uint64_t> Cgroup::pids_peak() const {
-  const auto peak = read_number(guests_pids(), "pids.peak");
+  const auto peak = read_number(guests_pids(), kPidsPeak);
   return peak && *peak >= kOwnProcesses ? std::optional(*peak - kOwnProcesses) : std::nullopt;
 }
 
@@ -348,12 +390,11 @@ std::optional<std::uint64_t> Cgroup::pids_now() const {
 }
 
 std::uint64_t Cgroup::oom_kills() const {
-  return read_keyed(memory_, mode_ == CgroupMode::kV2 ? "memory.events" : "memory.oom_control",
-                    "oom_kill");
+  return read_keyed(memory_, counters(mode_).oom_kills, "oom_kill");
 }
 
 std::uint64_t Cgroup::pids_refusals() const {
-  return read_keyed(guests_pids(), "pids.events", "max");
+  return read_keyed(guests_pids(), kPidsEvents, "max");
 }
 
 std::vector<pid_t> Cgroup::members() const {
@@ -377,6 +418,7 @@ Result<void> Cgroup::remove() {
     }
   }
   branches_.clear();
+  held_.clear();
   memory_ = pids_ = cpu_ = cpu_time_ = io_ = -1;
   mode_ = CgroupMode::kNone;
   return failure ? Result<void>(*std::move(failure)) : Result<void>();

@@ -89,6 +89,10 @@ class Cgroup final : public Meter {
   // peak of memory starts anew.
   Result<void> change_limits(const Limits& limits);
 
+  // Opens what counts the use of the guests, for whoever asks later and has no time then: five
+  // descriptors.
+  void hold_counters();
+
   [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const override;
   [[nodiscard]] std::optional<Bytes> memory_peak() const override;
   [[nodiscard]] std::optional<Bytes> memory_now() const override;
@@ -135,6 +139,13 @@ class Cgroup final : public Meter {
     UniqueFd directory;
   };
 
+  // A file of a counter that stays open.
+  struct Held {
+    int branch;
+    std::string_view file;
+    UniqueFd open;
+  };
+
   static std::vector<pid_t> listed(int directory);
   // Returns how many were killed.
   static std::uint32_t kill_listed(int directory);
@@ -142,6 +153,8 @@ class Cgroup final : public Meter {
   Result<void> create_v1(Slot& slot, const Limits& limits);
   Result<void> create_v2(Slot& slot, const Limits& limits);
   Result<void> write(int branch, const char* file, std::string_view value) const;
+  [[nodiscard]] UniqueFd open_in(int branch, const char* file) const;
+  void hold(int branch, const char* file);
   [[nodiscard]] std::optional<std::string> read(int branch, const char* file) const;
   [[nodiscard]] std::optional<std::uint64_t> read_number(int branch, const char* file) const;
   // The branch that counts guests' processes, or -1.
@@ -156,6 +169,7 @@ class Cgroup final : public Meter {
   std::optional<Kernel> kernel_;
   bool ours_ = true;
   std::vector<Branch> branches_;
+  std::vector<Held> held_;
   std::vector<UniqueFd> tasks_;
   std::vector<int> task_fds_;
   // Indices into branches_, or -1.

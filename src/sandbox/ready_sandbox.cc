@@ -13,6 +13,7 @@ Result<ReadySandbox> ReadySandbox::start(std::unique_ptr<Sandbox> sandbox,
                                          std::chrono::milliseconds wait,
                                          std::chrono::milliseconds patience) {
   ReadySandbox ready(std::move(sandbox));
+  ready->hold_counters();
   ready.channel_ = GB_TRY(
       Run::start_waiting(*ready, directory, options, wait, WardenLink::Clock::now() + patience));
   return ready;

@@ -181,6 +181,8 @@ class Sandbox {
   // The warden's process, or -1 where it is none of this host. Ours.
   [[nodiscard]] int pidfd() const { return enclosure_.pidfd.get(); }
   [[nodiscard]] const Cgroup& cgroup() const { return enclosure_.cgroup; }
+  // As Cgroup's.
+  void hold_counters() { enclosure_.cgroup.hold_counters(); }
   // What its guests use and were refused, in any tier.
   [[nodiscard]] const Meter& meter() const {
     return enclosure_.meter ? *enclosure_.meter : enclosure_.cgroup;
