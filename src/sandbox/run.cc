@@ -209,6 +209,7 @@ Result<std::unique_ptr<WardenLink::Channel>> Run::start_waiting(Sandbox& sandbox
   warden::StartRequest start =
       make_request(sandbox, runner->waiting_in(directory, options.limits), options);
   start.with_stdin = true;
+  start.waits = true;
   start.deadline_ms += static_cast<std::uint64_t>(wait.count());
   auto channel = std::make_unique<WardenLink::Channel>(sandbox.link_);
   channel->send(warden::Request::kStart, start.encode());
@@ -232,39 +233,28 @@ Result<RunOutcome> Run::go_on(const Command& command,
   file_size_limited_ = start.file_size > 0;
   std::string beginning =
       GB_TRY(sandbox_.enclosure_.runner->beginning_of(command, start.env, compiled));
-  if (program.path.empty()) {
-    return tell(std::move(beginning));
-  }
-  // The warden does one thing after the other, and answers in that order. Where it is killed, there
-  // are no answers.
-  WardenLink::Channel written(sandbox_.link_);
-  written.send(warden::Request::kWrite, program.encode());
-  written.send(warden::Request::kMark, {});
-  WardenLink::Channel changed(sandbox_.link_);
-  WireWriter process;
-  process.u32(channel_->number());
-  changed.send(warden::Request::kChanges, process.take());
-  RunOutcome outcome = GB_TRY(tell(std::move(beginning)));
-  if (const auto answer = written.poll(); answer && *answer) {
-    if (auto done = done_or_error((*answer)->payload); !done) {
-      return std::move(done).error().within("copy in " + program.path);
-    }
-  }
-  if (const auto answer = changed.poll(); answer && *answer) {
-    auto report = GB_TRY(warden::FilesReport::decode((*answer)->payload));
-    changes_ = Sandbox::Changes{.files = std::move(report.files), .truncated = report.truncated};
-  }
-  return outcome;
+  program_ = program.path;
+  return tell(std::move(beginning), program);
 }
 
 Result<RunOutcome> Run::compile(const std::string& program) {
-  return tell(sandbox_.enclosure_.runner->compiling(program));
+  return tell(sandbox_.enclosure_.runner->compiling(program), {});
 }
 
-Result<RunOutcome> Run::tell(std::string beginning) {
+Result<RunOutcome> Run::tell(std::string beginning, const warden::WriteRequest& program) {
   stdin_open_ = options_.stdin_fd >= 0;
   untold_ = std::move(beginning);
-  go_on_telling();
+  {
+    const WardenLink::Together together(sandbox_.link_);
+    if (!program.path.empty()) {
+      channel_->send(warden::Request::kProgram, program.encode());
+    }
+    go_on_telling();
+    pollfd input{wants_stdin() ? options_.stdin_fd : -1, POLLIN, 0};
+    if (::poll(&input, 1, 0) > 0) {
+      feed_stdin();
+    }
+  }
   if (options_.observer.started) {
     options_.observer.started();
   }
@@ -318,14 +308,16 @@ void Run::lose_warden() {
   sandbox_.dead_ = true;
 }
 
+bool Run::wants_stdin() const {
+  return stdin_open_ && told_ == untold_.size() && stdin_window_ > 0 && cause_ == Cause::kItself;
+}
+
 void Run::wait_for_something() {
-  const bool wants_stdin =
-      stdin_open_ && told_ == untold_.size() && stdin_window_ > 0 && cause_ == Cause::kItself;
   const std::array<pollfd, 2> warden = channel_->watch();
   std::array<pollfd, 4> polled = {{
       warden[0],
       warden[1],
-      {wants_stdin ? options_.stdin_fd : -1, POLLIN, 0},
+      {wants_stdin() ? options_.stdin_fd : -1, POLLIN, 0},
       {cause_ == Cause::kItself ? options_.cancel_fd : -1, POLLIN, 0},
   }};
   Clock::time_point until = std::min({next_check_, force_at_, cancel_at_});
@@ -422,6 +414,17 @@ Result<void> Run::take_frames() {
         if (told_ < untold_.size()) {
           go_on_telling();
         }
+        break;
+      }
+      case warden::Reply::kDone:
+        if (auto done = done_or_error(frame->payload); !done) {
+          return std::move(done).error().within("copy in " + program_);
+        }
+        break;
+      case warden::Reply::kFiles: {
+        auto report = GB_TRY(warden::FilesReport::decode(frame->payload));
+        changes_ =
+            Sandbox::Changes{.files = std::move(report.files), .truncated = report.truncated};
         break;
       }
       case warden::Reply::kEnded:

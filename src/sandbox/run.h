@@ -71,12 +71,13 @@ class Run {
   // Why we ended it, when we did.
   enum class Cause { kItself, kWall, kCpu, kMemory, kHoard, kCanceled };
 
-  Result<RunOutcome> tell(std::string beginning);
+  Result<RunOutcome> tell(std::string beginning, const warden::WriteRequest& program);
   void go_on_telling();
   Result<RunOutcome> follow();
   void lose_warden();
   void wait_for_something();
   Result<void> take_frames();
+  [[nodiscard]] bool wants_stdin() const;
   void feed_stdin();
   void end_stdin();
   void acknowledge(warden::Stream stream, std::size_t& taken, std::size_t more);
@@ -100,7 +101,7 @@ class Run {
   OutputCapture err_;
   const UsedSince used_;
   const Clock::time_point start_;
-  std::string program_;             // For the message when it cannot be started.
+  std::string program_;             // For the message when it cannot be started, or written.
   bool file_size_limited_ = false;  // SIGXFSZ may be the kernel's.
 
   Cause cause_ = Cause::kItself;

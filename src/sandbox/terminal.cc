@@ -12,8 +12,8 @@
 namespace glovebox {
 
 Result<TerminalEnds> open_terminal(warden::TerminalSize size) {
-  TerminalEnds ends{
-      .ours = UniqueFd(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)), .theirs = {}};
+  TerminalEnds ends{.ours = UniqueFd(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)),
+                    .theirs = {}};
   int unlocked = 0;
   if (!ends.ours || ::ioctl(ends.ours.get(), TIOCSPTLCK, &unlocked) != 0) {
     return Error::from_errno("open a terminal");
@@ -27,8 +27,7 @@ Result<TerminalEnds> open_terminal(warden::TerminalSize size) {
 }
 
 Result<void> resize_terminal(const UniqueFd& ours, warden::TerminalSize size) {
-  const winsize wanted{
-      .ws_row = size.rows, .ws_col = size.columns, .ws_xpixel = 0, .ws_ypixel = 0};
+  const winsize wanted{.ws_row = size.rows, .ws_col = size.columns, .ws_xpixel = 0, .ws_ypixel = 0};
   return ::ioctl(ours.get(), TIOCSWINSZ, &wanted) == 0 ? Result<void>()
                                                        : Error::from_errno("resize a terminal");
 }

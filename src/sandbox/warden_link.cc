@@ -146,9 +146,18 @@ void WardenLink::go_on() {
     outgoing_.push_back(std::move(frame));
   }
   held_.clear();
-  flush();
-  if (!outgoing_.empty() && listener_ >= 0) {
-    (void)::eventfd_write(listener_, 1);
+  flush_or_tell();
+}
+
+WardenLink::Together::Together(WardenLink& link) : link_(link) {
+  const std::scoped_lock lock(link_.mutex_);
+  ++link_.together_;
+}
+
+WardenLink::Together::~Together() {
+  const std::scoped_lock lock(link_.mutex_);
+  if (--link_.together_ == 0) {
+    link_.flush_or_tell();
   }
 }
 
@@ -170,6 +179,15 @@ void WardenLink::queue(warden::Request type,
                        std::string_view payload,
                        std::span<const int> passed) {
   flush();
+  // One that has begun to leave is let go once it has left: it must not grow meanwhile.
+  if (!outgoing_.empty() && outgoing_.back().sent == 0 && passed.empty()) {
+    append_frame(outgoing_.back().bytes, static_cast<std::uint8_t>(type), channel, payload);
+    return;
+  }
+  if (together_ > 0) {
+    outgoing_.push_back(kept(type, channel, payload, passed));
+    return;
+  }
   Outgoing frame;
   append_frame(frame.bytes, static_cast<std::uint8_t>(type), channel, payload);
   if (outgoing_.empty() && send_some(frame, passed)) {
@@ -203,8 +221,15 @@ void WardenLink::hand_on(std::uint32_t key, warden::Reply type, std::string_view
   deliver({.type = static_cast<std::uint8_t>(type), .channel = key, .payload = payload}, nullptr);
 }
 
+void WardenLink::flush_or_tell() {
+  flush();
+  if (!outgoing_.empty() && listener_ >= 0) {
+    (void)::eventfd_write(listener_, 1);
+  }
+}
+
 void WardenLink::flush() {
-  while (!outgoing_.empty()) {
+  while (together_ == 0 && !outgoing_.empty()) {
     std::vector<int> passed;
     for (const UniqueFd& fd : outgoing_.front().passed) {
       passed.push_back(fd.get());

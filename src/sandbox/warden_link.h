@@ -111,6 +111,18 @@ class WardenLink {
             std::string_view payload,
             std::span<const int> passed = {});
 
+  // While one lives, what is sent waits; then it leaves together.
+  class Together {
+   public:
+    explicit Together(WardenLink& link);
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+    ~Together();
+
+   private:
+    WardenLink& link_;
+  };
+
   // Sends kRest on this channel, and nothing that anybody sends after it.
   void rest(std::uint32_t channel);
 
@@ -167,6 +179,8 @@ class WardenLink {
                        std::span<const int> passed);
   [[nodiscard]] pollfd watched() const;
   void flush();
+  // What was queued leaves as far as it can, and whoever listens sees to the rest.
+  void flush_or_tell();
   bool send_some(Outgoing& next, std::span<const int> passed);
   void hear_for(const Channel* reader);
   void deliver(const Frame& frame, const Channel* reader);
@@ -184,6 +198,7 @@ class WardenLink {
   std::map<std::uint32_t, Channel*> channels_;
   std::uint32_t last_channel_ = 0;
   std::optional<Error> lost_;
+  int together_ = 0;  // How many Together live.
   bool resting_ = false;
   bool holding_ = false;       // From rest_a_while() to go_on().
   std::deque<Outgoing> held_;  // What was sent meanwhile.

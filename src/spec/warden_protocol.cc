@@ -58,6 +58,7 @@ std::string StartRequest::encode() const {
   out.u8(relayed ? 1 : 0);
   out.u32(word_of(terminal));
   out.u8(alone ? 1 : 0);
+  out.u8(waits ? 1 : 0);
   out.text(filter);
   out.u8(writes_everywhere ? 1 : 0);
   out.texts(writable);
@@ -88,6 +89,7 @@ Result<StartRequest> StartRequest::decode(std::string_view bytes) {
   request.relayed = in.u8() != 0;
   request.terminal = size_of(in.u32());
   request.alone = in.u8() != 0;
+  request.waits = in.u8() != 0;
   request.filter = in.text();
   request.writes_everywhere = in.u8() != 0;
   request.writable = in.texts(kMaxArguments);

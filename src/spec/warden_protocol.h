@@ -44,7 +44,7 @@ enum class Request : std::uint8_t {
                    // kStderr; ends with kEnded.
   kPack = 7,       // PackRequest. Answered by kStdout frames holding a tar archive, then kEnded.
   kMark = 8,       // Remember the workspace's files as they are now; answered by kDone.
-  kChanges = 9,    // Answered by kFiles: what differs from the mark; with a channel, at its end.
+  kChanges = 9,    // Answered by kFiles: what differs from the mark.
   // Each a SnapshotRequest, answered by kDone.
   kSnapshot = 10,      // Keep the workspace as it is now, under a new number.
   kRestore = 11,       // Make the workspace what it was then.
@@ -66,8 +66,10 @@ enum class Request : std::uint8_t {
                        // end, until a kTaken says how much of it may.
   kGoOn = 23,          // The rest is over, and nothing outside has changed; no answer.
   kResize = 24,        // TerminalSize: of the terminal that is relayed for the process; no answer.
-  kSettle = 16,        // Answered by kSettled, once what the process has written to its standard
-                       // output and error until now was sent. A process that ended has no answer.
+  kProgram = 25,  // WriteRequest, for a process that waits: what it is to run. The workspace is
+                  // marked then, and kFiles comes before kEnded. kDone says why not.
+  kSettle = 16,   // Answered by kSettled, once what the process has written to its standard
+                  // output and error until now was sent. A process that ended has no answer.
 };
 
 enum class Reply : std::uint8_t {
@@ -132,7 +134,10 @@ struct StartRequest {
   bool relayed = false;
   TerminalSize terminal{};  // Of a terminal that is relayed: the warden makes one in the sandbox.
   bool alone = false;       // When this process ends, everything else is killed.
-  std::string filter{};     // A seccomp filter (sock_filter array) on top; empty is none.
+  // It waits for its program, which is all that it runs. When that has ended well, the process
+  // stops itself, and that is its end: the kernel takes its memory apart when nobody waits for it.
+  bool waits = false;
+  std::string filter{};  // A seccomp filter (sock_filter array) on top; empty is none.
   // As in PlaceRules. Places that are missing are made, but no files to read; what cannot be found
   // stays closed.
   bool writes_everywhere = true;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <iterator>
 #include <utility>
 
@@ -162,6 +163,21 @@ void RelayedStreams::owe() {
 }
 
 void resize(const RelayedStreams& streams, TerminalSize size) { set_size(streams.out[0], size); }
+
+std::size_t put(Inlet& inlet, std::string_view bytes) {
+  std::size_t taken = 0;
+  while (inlet.fd && taken < bytes.size()) {
+    const ssize_t now = ::write(inlet.fd.get(), bytes.data() + taken, bytes.size() - taken);
+    if (now >= 0) {
+      taken += static_cast<std::size_t>(now);
+    } else if (errno == EAGAIN) {
+      return taken;
+    } else if (errno != EINTR) {
+      end(inlet);  // It reads no more.
+    }
+  }
+  return inlet.fd ? taken : bytes.size();
+}
 
 // In both, a pipe is not a socket, and closing it says the same.
 void end(Inlet& inlet) {

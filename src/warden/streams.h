@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,7 +19,8 @@ namespace glovebox::warden {
 struct Inlet {
   UniqueFd fd;
   std::string waiting;
-  bool ended = false;  // Nothing comes after what waits.
+  bool ended = false;      // Nothing comes after what waits.
+  std::size_t unsaid = 0;  // Bytes that were passed on, and whose sender has not been told.
 };
 
 // From the guest.
@@ -56,6 +58,10 @@ class RelayedStreams {
 
 // Of a terminal that is relayed; nothing happens to other streams.
 void resize(const RelayedStreams& streams, TerminalSize size);
+
+// Puts into it what it takes now, and returns how much that is. What cannot be taken any more, it
+// counts as taken: it is dropped, as a shell would.
+std::size_t put(Inlet& inlet, std::string_view bytes);
 
 // Whoever reads or writes the other end learns that it is closed, though we hold both directions.
 void end(Inlet& inlet);

@@ -245,8 +245,7 @@ void Warden::handle(const Frame& frame) {
       pack(frame.channel, frame.payload);
       break;
     case Request::kMark:
-      workspace_.mark();
-      root_.mark();
+      mark();
       done(frame.channel, {});
       break;
     case Request::kMachine:
@@ -262,7 +261,10 @@ void Warden::handle(const Frame& frame) {
       break;
     }
     case Request::kChanges:
-      list_changes(frame.channel, frame.payload);
+      report_changes(frame.channel);
+      break;
+    case Request::kProgram:
+      take_program(frame.channel, frame.payload);
       break;
     case Request::kSnapshot:
     case Request::kRestore:
@@ -372,6 +374,7 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
   Process& process = processes_[channel];
   process.pid = started.pid;
   process.alone = request->alone;
+  process.waits = request->waits;
   process.beside = request->streams != Streams::kRun;
   process.kind = request->streams;
   process.streams = std::move(streams->ours);
@@ -478,7 +481,7 @@ void Warden::reap() {
   for (bool reaped = false;; reaped = true) {
     int status = 0;
     rusage usage{};
-    const pid_t pid = ::wait4(-1, &status, WNOHANG, &usage);
+    const pid_t pid = ::wait4(-1, &status, WNOHANG | WUNTRACED, &usage);
     if (pid == 0 && ending_ && reaped) {
       starter_.kill_everything();  // Whatever those had still given birth to is there now.
     }
@@ -489,12 +492,18 @@ void Warden::reap() {
       return;
     }
     const std::uint64_t cpu_us = microseconds(usage.ru_utime) + microseconds(usage.ru_stime);
-    bool known = false;
+    const bool stopped = WIFSTOPPED(status);
+    bool known = stopped || stopped_.erase(pid) > 0;
     for (auto& [channel, process] : processes_) {
-      if (process.pid == pid && !process.exited) {
+      if (process.pid == pid && !process.exited && (!stopped || process.waits)) {
         known = true;
         process.exited = true;
         process.wait_status = status;
+        if (stopped) {
+          process.stopped = true;
+          process.wait_status = 0;
+          stopped_.insert(pid);
+        }
         process.cpu_us = cpu_us;
         process.max_rss = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
         process.timer.reset();
@@ -526,8 +535,7 @@ void Warden::take_input(std::uint32_t channel, Stream stream, std::string_view b
   RelayedStreams& streams = found->second.streams;
   Inlet* const inlet = streams.inlet(stream);
   if (inlet->fd) {
-    inlet->waiting += bytes;
-    pass_input(channel, found->second, static_cast<std::size_t>(inlet - streams.in.data()));
+    pass_input(channel, found->second, static_cast<std::size_t>(inlet - streams.in.data()), bytes);
   }
 }
 
@@ -562,33 +570,26 @@ void Warden::say(Reply type, std::uint32_t channel, const StreamReport& report) 
   send(type, channel, report.encode());
 }
 
-void Warden::pass_input(std::uint32_t channel, Process& process, std::size_t index) {
+void Warden::pass_input(std::uint32_t channel,
+                        Process& process,
+                        std::size_t index,
+                        std::string_view more) {
   Inlet& inlet = process.streams.in[index];
   const bool was_open = static_cast<bool>(inlet.fd);
-  std::size_t taken = 0;
-  while (inlet.fd && taken < inlet.waiting.size()) {
-    const ssize_t put =
-        ::write(inlet.fd.get(), inlet.waiting.data() + taken, inlet.waiting.size() - taken);
-    if (put < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      if (errno == EAGAIN) {
-        break;
-      }
-      end(inlet);  // It reads no more; what it was sent is dropped, as a shell would.
-      break;
-    }
-    taken += static_cast<std::size_t>(put);
-  }
-  const bool refused = was_open && !inlet.fd;
-  if (!inlet.fd) {
-    taken = inlet.waiting.size();
-  }
+  std::size_t taken = put(inlet, inlet.waiting);
   inlet.waiting.erase(0, taken);
+  if (inlet.waiting.empty()) {
+    const std::size_t at_once = put(inlet, more);
+    more.remove_prefix(at_once);
+    taken += at_once;
+  }
+  inlet.waiting += more;
+  const bool refused = was_open && !inlet.fd;
   const Stream stream = RelayedStreams::kInlets.at(index);
-  if (taken > 0) {
-    say(Reply::kTaken, channel, {.stream = stream, .bytes = static_cast<std::uint32_t>(taken)});
+  inlet.unsaid += taken;
+  if (inlet.unsaid >= (process.beside ? 1 : kAcknowledged)) {
+    say(Reply::kTaken, channel,
+        {.stream = stream, .bytes = static_cast<std::uint32_t>(std::exchange(inlet.unsaid, 0))});
   }
   if (refused && process.beside) {
     say(Reply::kStreamEnd, channel, {.stream = stream});
@@ -614,12 +615,14 @@ void Warden::pass_output(std::uint32_t channel, Process& process, std::size_t in
     if (got < 0 && errno == EINTR) {
       continue;
     }
-    if (got < 0 && errno == EAGAIN && (process.beside || process.alone || !process.exited)) {
+    if (got < 0 && errno == EAGAIN && !process.stopped &&
+        (process.beside || process.alone || !process.exited)) {
       outlet.owed = 0;  // If it has ended, that was all.
       return;
     }
     // At its end; or, of a run, empty after its process has ended, while a child in the background
-    // still holds it open. A process that was alone takes its children with it, so its end comes.
+    // still holds it open. A process that was alone takes its children with it, so its end comes;
+    // where it has stopped, that is not awaited.
     end(outlet);
     if (process.beside) {
       say(Reply::kStreamEnd, channel, {.stream = RelayedStreams::kOutlets.at(index)});
@@ -635,14 +638,23 @@ void Warden::settle(std::uint32_t channel) {
   }
 }
 
-void Warden::list_changes(std::uint32_t channel, std::string_view payload) {
-  WireReader reader(payload);
-  const auto awaited = processes_.find(reader.u32());
-  if (reader.complete() && awaited != processes_.end() && !awaited->second.reported) {
-    awaited->second.changes_to = channel;
-  } else {
-    report_changes(channel);
+void Warden::take_program(std::uint32_t channel, std::string_view payload) {
+  const auto found = processes_.find(channel);
+  if (found == processes_.end()) {
+    return;  // Its end tells.
   }
+  const auto request = WriteRequest::decode(payload);
+  if (const auto written = request ? workspace_.write(*request) : request.error(); !written) {
+    done(channel, written);
+    return;
+  }
+  mark();
+  found->second.tells_changes = true;
+}
+
+void Warden::mark() {
+  workspace_.mark();
+  root_.mark();
 }
 
 void Warden::report_changes(std::uint32_t channel) {
@@ -675,8 +687,8 @@ void Warden::finish(std::uint32_t channel, Process& process) {
                        .max_rss = process.max_rss,
                        .deadline = process.hit_deadline};
     report_disk(report);
-    if (process.changes_to != 0) {
-      report_changes(process.changes_to);
+    if (process.tells_changes) {
+      report_changes(channel);
     }
     send(Reply::kEnded, channel, report.encode());
     process.reported = true;

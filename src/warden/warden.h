@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,14 +59,16 @@ class Warden {
   struct Process {
     pid_t pid = 0;
     bool alone = false;
-    bool beside = false;  // No run: its streams may outlive it.
+    bool waits = false;    // As StartRequest::waits.
+    bool stopped = false;  // That was its end: it is killed, and only has to be reaped.
+    bool beside = false;   // No run: its streams may outlive it.
     Streams kind = Streams::kRun;
     bool claimed = true;  // Since the last kWake, by somebody who takes what comes from it.
     bool exited = false;
     bool reported = false;
     bool hit_deadline = false;
-    bool settling = false;         // kSettled is to be sent.
-    std::uint32_t changes_to = 0;  // The channel that kFiles goes to before kEnded; 0: none.
+    bool settling = false;       // kSettled is to be sent.
+    bool tells_changes = false;  // kFiles comes before kEnded.
     int wait_status = 0;
     std::uint64_t cpu_us = 0;
     std::uint64_t max_rss = 0;
@@ -84,7 +87,8 @@ class Warden {
   void set_deadline(Process& process, std::uint64_t milliseconds);
   void report_start_error(std::uint32_t channel, int error);
   void settle(std::uint32_t channel);
-  void list_changes(std::uint32_t channel, std::string_view payload);
+  void take_program(std::uint32_t channel, std::string_view payload);
+  void mark();
   void report_changes(std::uint32_t channel);
   void signal(std::uint32_t channel, std::string_view payload);
   void resize(std::uint32_t channel, std::string_view payload);
@@ -103,7 +107,11 @@ class Warden {
   void say(Reply type, std::uint32_t channel, const StreamReport& report);
 
   // `index` is that of RelayedStreams.
-  void pass_input(std::uint32_t channel, Process& process, std::size_t index);
+  // `more` comes after what waits.
+  void pass_input(std::uint32_t channel,
+                  Process& process,
+                  std::size_t index,
+                  std::string_view more = {});
   void pass_output(std::uint32_t channel, Process& process, std::size_t index);
   void finish(std::uint32_t channel, Process& process);
   void report_disk(EndedReport& report) const;
@@ -125,6 +133,7 @@ class Warden {
   bool resting_ = false;              // From kRest to kWake or kGoOn.
   bool ending_ = false;               // Of end_guests().
   std::uint64_t orphans_cpu_us_ = 0;  // Of processes that nobody in the sandbox waited for.
+  std::set<pid_t> stopped_;           // Reported as ended, and not reaped.
 };
 
 }  // namespace glovebox::warden

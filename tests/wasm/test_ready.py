@@ -54,6 +54,8 @@ class Ready(WasmCase):
         for code, wishes in ((ARGUMENTS, {"arguments": ["one", "zwei"]}),
                              (ENVIRONMENT, {"env": {"GIVEN": "with spaces"}}),
                              (COPYING, {"stdin": "a line\n" * 20_000}),
+                             (COPYING, {"stdin": "more than waits\n" * 150_000}),
+                             (module("(call $proc_exit (i32.const 0))"), {}),
                              (TRAPS["SIGABRT"], {}), (TRAPS["SIGSEGV"], {}),
                              (module("(call $proc_exit (i32.const 7))"), {}),
                              (module("", more="(import \"env\" \"missing\" (func))"), {}),

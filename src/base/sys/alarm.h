@@ -23,8 +23,8 @@ class Alarm {
   // In place of what was set before.
   void set(Clock::time_point when) const {
     // Zero would be never.
-    const auto at = std::max<std::chrono::nanoseconds>(when.time_since_epoch(),
-                                                       std::chrono::nanoseconds(1));
+    const auto at =
+        std::max<std::chrono::nanoseconds>(when.time_since_epoch(), std::chrono::nanoseconds(1));
     const auto seconds = std::chrono::floor<std::chrono::seconds>(at);
     itimerspec times{};
     times.it_value = {.tv_sec = static_cast<time_t>(seconds.count()),

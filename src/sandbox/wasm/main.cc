@@ -12,6 +12,7 @@
 // the module does is in the runner's own exit status and signals, so that it is judged as any guest
 // is: a trap is the signal that a program of the machine would have got for the same mistake.
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -132,6 +133,15 @@ Result<void> warm_up(const Wasmtime& api,
   return {};
 }
 
+// Of a runner that has waited. Whoever started it takes its stop for its end where that is a good
+// one (StartRequest::waits): its memory is taken apart when nobody waits for it any more.
+void stop_or_exit(int status) {
+  if (status == 0) {
+    (void)::raise(SIGSTOP);
+  }
+  ::_exit(status);
+}
+
 // It lives as long as the process.
 Result<Wasi*> make_wasi(const Wasmtime& api, const Options& options) {
   static RealWorld real;
@@ -152,6 +162,9 @@ Result<int> run(const Options& options) {
   GB_TRY(give_up_programs());
   Engine* const engine = make_engine(api, options.mode);
   Wasi* const wasi = GB_TRY(make_wasi(api, options));
+  if (options.waits) {
+    wasi->end_by(&stop_or_exit);
+  }
   const auto fuel =
       options.mode == Mode::kDeterministic ? std::optional(options.fuel) : std::nullopt;
   std::string name = options.command.empty() ? std::string() : options.command.front();
@@ -179,7 +192,11 @@ Result<int> run(const Options& options) {
     module = GB_TRY(load(api, engine, options.mode, directory, name));
   }
   GB_TRY(give_up_new_code());
-  return run_module(api, engine, module, *wasi, fuel);
+  const int status = GB_TRY(run_module(api, engine, module, *wasi, fuel));
+  if (options.waits) {
+    stop_or_exit(status);
+  }
+  return status;
 }
 
 Result<void> write_file(const char* path, std::string_view bytes) {

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <set>
@@ -365,7 +366,10 @@ wasi::Error Wasi::poll_oneoff(Place wanted, Place events, Size count, Place happ
 }
 
 // Without destructors, and nothing is buffered here.
-void Wasi::proc_exit(std::uint32_t status) { ::_exit(static_cast<int>(status)); }
+void Wasi::proc_exit(std::uint32_t status) {
+  end_(static_cast<int>(status));
+  std::abort();
+}
 
 wasi::Error Wasi::proc_raise(std::uint32_t /*signal*/) { return Error::kNotSupported; }
 

@@ -8,6 +8,8 @@
 // sandbox around the process.
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +60,9 @@ class Wasi {
   // Of its functions those that the module imports, for an instance that is made with this linker.
   // Each takes a microsecond to define, and few modules want all.
   Result<void> define(Linker* linker, const Module* module);
+
+  // How the process ends when the module says so, other than by _exit(2).
+  void end_by(void (*end)(int status)) { end_ = end; }
 
   // Called when the module first reads from its standard input, which waits for that.
   void before_first_read(std::function<void()> call) { before_first_read_ = std::move(call); }
@@ -165,6 +170,7 @@ class Wasi {
   Given given_;
   GuestMemory memory_;  // Of the module that has called.
   std::vector<std::optional<Open>> open_;
+  void (*end_)(int status) = ::_exit;
   std::function<void()> before_first_read_{};
   std::string first_input_{};
 };
