@@ -22,6 +22,7 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/several_users.h"
 #include "sandbox/slot.h"
+#include "sandbox/tiers/gvisor/kernel.h"
 #include "spec/json/schema.h"
 #include "volume/image_pool.h"
 
@@ -140,6 +141,9 @@ Finding tier(Tier& tier) {
   finding.detail = !absent.empty() ? "works, without: " + absent
                    : own_kernel    ? "works, with a kernel of its own"
                                    : "works, with every wall in place";
+  if (tier.name() == "gvisor") {
+    finding.detail += "; " + manner_of_start();
+  }
   for (const std::string& note : own_kernel ? (*sandbox)->notes() : std::vector<std::string>()) {
     finding.detail += "; " + note;
   }

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-from program import GLOVEBOX, ROOT, Case, run
+from program import GLOVEBOX, ROOT, Case, glovebox, run
 
 sys.path.append(str(ROOT / "tests/conformance"))
 import unknown_runsc  # noqa: E402
@@ -60,6 +60,13 @@ class Gvisor(Case):
         other = {"GLOVEBOX_RUNSC": str(unknown_runsc.copy_to(self.dir))}
         self.assertEqual(sorted(self.started(**other)), ["runsc", "runsc-gofer", "runsc-sandbox"])
 
+    def test_the_doctor_says_who_starts_a_sandbox(self):
+        other = {"GLOVEBOX_RUNSC": str(unknown_runsc.copy_to(self.dir))}
+        for env, said in (({}, "Glovebox starts its programs itself"), (other, "'runsc run' starts sandboxes")):
+            with self.subTest(said):
+                findings = glovebox("doctor", "--json", env=env).verdict["findings"]
+                self.assertIn(said, next(each["detail"] for each in findings if each["what"] == "tier gvisor"))
+
     def test_both_programs_are_behind_walls_of_their_own(self):
         programs = self.started()
         for name, capabilities in (("runsc-sandbox", READ_ANY_FILE | TRACE), ("runsc-gofer", READ_ANY_FILE | CHROOT)):
@@ -73,12 +80,23 @@ class Gvisor(Case):
                 for kind in ("CapInh", "CapAmb"):
                     self.assertEqual(int(self.status(pid, kind), 16), 0, kind)
                 self.assertEqual((self.status(pid, "NoNewPrivs"), self.status(pid, "Seccomp")), ("1", "2"))
+                # Its own, and the one that it starts with.
+                self.assertEqual(self.status(pid, "Seccomp_filters"), "2")
                 self.assertEqual(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text(), "1000\n")
                 self.assertEqual(pathlib.Path(f"/proc/{pid}/environ").read_bytes(), b"GOGC=300\0")
                 self.assertIn("/glovebox-", pathlib.Path(f"/proc/{pid}/cgroup").read_text())
                 mounts = pathlib.Path(f"/proc/{pid}/mountinfo").read_text().splitlines()
                 writable = [mount for mount in mounts if "ro" not in mount.split()[5].split(",")]
                 self.assertEqual(writable, [])
+
+    def test_the_root_of_the_guests_is_not_on_the_disk(self):
+        files = self.started()["runsc-gofer"]
+        words = pathlib.Path(f"/proc/{files}/cmdline").read_bytes().decode().split("\0")
+        bundle = next(word.removeprefix("--bundle=") for word in words if word.startswith("--bundle="))
+        self.assertEqual(os.listdir(bundle), ["control"])
+        mounts = pathlib.Path(f"/proc/{files}/mountinfo").read_text().splitlines()
+        kinds = {mount.split()[4]: mount.split(" - ")[1].split()[0] for mount in mounts}
+        self.assertEqual(kinds["/"], "tmpfs")
 
     def test_the_kernel_sees_two_files_of_the_host_and_no_process(self):
         kernel = self.started()["runsc-sandbox"]

@@ -97,7 +97,7 @@ Result<Runsc> start(const RunscOrder& order,
                     const Cgroup& cgroup,
                     std::vector<std::string>& notes) {
   const UniqueFd program(::open(order.program.c_str(), O_RDONLY | O_CLOEXEC));
-  if (::geteuid() == 0 && program && has_known_parts(program.get())) {
+  if (::geteuid() == 0 && has_known_parts(program.get())) {
     Result<Runsc> started = start_parts(order, program, spec, programs, cgroup);
     if (started) {
       return started;

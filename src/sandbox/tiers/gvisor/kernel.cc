@@ -173,6 +173,7 @@ std::string memory_of_machine() {
 // One of the two programs, with all that its child reads until the exec.
 struct Part {
   child::KernelPart plan;
+  Pair go;
   std::vector<const char*> directories;
   std::vector<const char*> files;
   std::vector<child::Graft> grafts;
@@ -235,7 +236,7 @@ class Start {
   void plan_kernel(const Cgroup& cgroup);
   void plan_files(const Cgroup& cgroup);
   Result<Cloned> give_birth(Part& part, const Cgroup& cgroup);
-  Result<void> admit(pid_t pid) const;
+  Result<void> admit(const Part& part, pid_t pid) const;
   Result<void> await_programs();
   Result<void> begin(KernelControl control) const;
 
@@ -244,7 +245,8 @@ class Start {
   const Bundle& bundle_;
   const BundleRoot& root_;
   UniqueFd null_;
-  Pair complaints_, go_, failure_, mounts_;
+  std::string groups_, users_;  // The maps of both.
+  Pair complaints_, failure_, mounts_;
   UniqueFd control_;
   std::array<UniqueFd, 2> configurations_;  // Each is read from its own position.
   std::vector<Pair> connections_;           // Of the root and of each of the bundle's binds.
@@ -252,9 +254,12 @@ class Start {
 };
 
 Result<void> Start::open_all() {
+  groups_ = GB_TRY(identity_map("/proc/self/gid_map"));
+  users_ = GB_TRY(identity_map("/proc/self/uid_map"));
   null_ = GB_TRY(opened("/dev/null", O_RDWR));
   complaints_ = GB_TRY(new_pipe(O_NONBLOCK));
-  go_ = GB_TRY(new_pipe(0));
+  kernel_.go = GB_TRY(new_pipe(0));
+  files_.go = GB_TRY(new_pipe(0));
   failure_ = GB_TRY(new_pipe(0));
   mounts_ = GB_TRY(new_pipe(0));
   for (UniqueFd& configuration : configurations_) {
@@ -268,7 +273,7 @@ Result<void> Start::open_all() {
 }
 
 void Start::plan(Part& part, std::uint64_t capabilities, const Cgroup& cgroup) const {
-  part.plan.go = go_.ours.get();
+  part.plan.go = part.go.ours.get();
   part.plan.failure = failure_.theirs.get();
   part.plan.program = program_.get();
   part.plan.tasks = cgroup.task_fds();
@@ -358,20 +363,18 @@ Result<Cloned> Start::give_birth(Part& part, const Cgroup& cgroup) {
   return Cloned{.pid = static_cast<pid_t>(pid), .pidfd = UniqueFd(pidfd)};
 }
 
-Result<void> Start::admit(pid_t pid) const {
+Result<void> Start::admit(const Part& part, pid_t pid) const {
   // The kernel locks guests' memory for moments; the cgroup limits it.
   constexpr rlimit kUnlimited{RLIM_INFINITY, RLIM_INFINITY};
   (void)::prlimit(pid, RLIMIT_MEMLOCK, &kUnlimited, nullptr);
   const std::string its = "/proc/" + std::to_string(pid);
-  GB_TRY(write_to(its + "/gid_map", GB_TRY(identity_map("/proc/self/gid_map"))));
-  return write_to(its + "/uid_map", GB_TRY(identity_map("/proc/self/uid_map")));
+  GB_TRY(write_to(its + "/gid_map", groups_));
+  GB_TRY(write_to(its + "/uid_map", users_));
+  return ::write(part.go.theirs.get(), "g", 1) == 1 ? Result<void>() : Error::from_errno("write");
 }
 
 // Until both have executed their program, and so left our memory.
 Result<void> Start::await_programs() {
-  if (::write(go_.theirs.get(), "gg", 2) != 2) {
-    return Error::from_errno("write");
-  }
   failure_.theirs.reset();
   pollfd told{failure_.ours.get(), POLLIN, 0};
   while (::poll(&told, 1, static_cast<int>(kPatience.count())) < 0 && errno == EINTR) {
@@ -406,10 +409,11 @@ Result<Runsc> Start::run(const Cgroup& cgroup) {
   plan_files(cgroup);
   plan_kernel(cgroup);
   sys::become_undumpable();
-  auto files = std::make_shared<Unborn>(GB_TRY(give_birth(files_, cgroup)));
+  // Of the two, it takes longer to begin: the other one is born beside that.
   Unborn kernel(GB_TRY(give_birth(kernel_, cgroup)));
-  GB_TRY(admit(files->pid()));
-  GB_TRY(admit(kernel.pid()));
+  GB_TRY(admit(kernel_, kernel.pid()));
+  auto files = std::make_shared<Unborn>(GB_TRY(give_birth(files_, cgroup)));
+  GB_TRY(admit(files_, files->pid()));
   GB_TRY(await_programs());
   // Theirs alone, so that each notices the end of the other.
   connections_.clear();
@@ -434,6 +438,20 @@ bool has_known_parts(int program) {
   return std::ranges::any_of(kKnownBuilds, [&beginning](std::string_view build) {
     return beginning.find(build) != std::string_view::npos;
   });
+}
+
+std::string manner_of_start() {
+  const Result<std::string> runsc = find_runsc();
+  if (!runsc) {
+    return {};
+  }
+  const UniqueFd program(::open(runsc->c_str(), O_RDONLY | O_CLOEXEC));
+  return !has_known_parts(program.get())
+             ? "this build of runsc is not known, so 'runsc run' starts sandboxes, which takes "
+               "longer (docs/gvisor.md)"
+         : ::geteuid() != 0
+             ? "'runsc run' starts sandboxes, which takes longer than their start by root"
+             : "this build of runsc is known, and Glovebox starts its programs itself";
 }
 
 Result<Runsc> start_kernel(const RunscOrder& order,

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "sandbox/cgroup.h"
@@ -15,8 +16,13 @@
 namespace glovebox {
 
 // Whether the file is a build of runsc that this was written for and tested with: what is passed
-// here is no interface of gVisor's, and another version may mean something else by it.
+// here is no interface of gVisor's, and another version may mean something else by it. False for no
+// descriptor.
 bool has_known_parts(int program);
+
+// How sandboxes start on this host: by us, or by `runsc run`, and why. A clause for a person; empty
+// where there is no runsc.
+std::string manner_of_start();
 
 // As start_runsc(), of a bundle whose root is in memory, at "root". Returns when the kernel runs,
 // and nobody else is there who would end it or them: the server of files ends with the kernel's
