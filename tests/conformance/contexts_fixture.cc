@@ -218,7 +218,8 @@ std::vector<Way> ways_by_fork() {
 std::vector<Way> ways_that(bool keep_checkpoints) {
   std::vector<Way> found = ways();
   std::erase_if(found, [=](const Way& way) {
-    const bool keeps = !way.relayed && (way.tier == "native" || way.name == "docker_runc");
+    const bool keeps = !way.relayed && (way.tier == "native" || way.name == "docker_runc" ||
+                                        way.name == "docker_podman");
     return keeps != keep_checkpoints;
   });
   return found;

@@ -82,7 +82,8 @@ std::map<std::string, ino_t> cgroups_of(pid_t pid) {
     const std::string last = line.substr(line.rfind('/') + 1);
     const bool container =
         last.size() == 64 && last.find_first_not_of("0123456789abcdef") == std::string::npos;
-    name = last.starts_with("glovebox-") || container ? last : std::string();
+    const bool known = last.starts_with("glovebox-") || last.starts_with("libpod-") || container;
+    name = known ? last : std::string();
   }
   std::map<std::string, ino_t> found;
   if (name.empty()) {

@@ -259,7 +259,7 @@ class OfDocker(Engine, unittest.TestCase):
 class OfPodman(Engine, unittest.TestCase):
     engine = PodmanService()
     image = LOCAL
-    own_volumes = {"/workspace", "/tmp", "/var/tmp", "/dev/shm", "/dev/pts", "/run"}
+    own_volumes = {"/workspace", "/tmp", "/var/tmp", "/dev/shm", "/dev/pts", "/run", "/run/terminals"}
     makes_volumes = True
 
     def test_a_runtime_that_the_service_does_not_run_is_refused(self):

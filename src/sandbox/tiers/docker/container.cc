@@ -107,12 +107,15 @@ Result<std::unique_ptr<Container>> Container::create(Engine engine,
   return container;
 }
 
-Result<void> Container::make(const ContainerSpec& spec) {
+Result<void> Container::make(ContainerSpec spec) {
   if (spec.is_podman) {
     for (const std::string& request : volume_requests(spec)) {
       const Answer answer = GB_TRY(engine_.ask("POST", "/volumes/create", request));
       if (answer.status != 201) {
         return refusal("make a volume", answer);
+      }
+      if (takes_terminals(spec)) {
+        spec.terminals = text_of(GB_TRY(json_of(answer)), "Mountpoint");
       }
     }
   }

@@ -53,7 +53,7 @@ class Container final : public Carrier {
  private:
   Container(Engine engine, std::string name, Stage stage)
       : engine_(std::move(engine)), name_(std::move(name)), stage_(std::move(stage)) {}
-  Result<void> make(const ContainerSpec& spec);
+  Result<void> make(ContainerSpec spec);
 
   Engine engine_;
   std::string name_;

@@ -107,6 +107,17 @@ Result<UniqueFd> connect_to(const std::string& path) {
   return socket;
 }
 
+// Whether the engine that listens there is root's.
+Result<bool> is_of_root(const std::string& path) {
+  const UniqueFd socket = GB_TRY(connect_to(path));
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    return Error::from_errno("look for the user of the container engine");
+  }
+  return peer.uid == 0;
+}
+
 // Waits until the socket is ready; false at the deadline.
 bool await(const UniqueFd& socket, short events, Clock::time_point deadline) {
   for (;;) {
@@ -178,7 +189,8 @@ Result<Answer> receive(const UniqueFd& socket, Clock::time_point deadline) {
     }
   }
   return Answer{.status = static_cast<int>(parser.get().result_int()),
-                .body = std::move(parser.get().body())};
+                .body = std::move(parser.get().body()),
+                .server = std::string(parser.get()[http::field::server])};
 }
 
 int minor_of(const nlohmann::json& version, const char* key) {
@@ -210,16 +222,18 @@ Result<Engine> Engine::find() {
 }
 
 Result<void> Engine::get_to_know() {
-  const auto info = GB_TRY(json_of(GB_TRY(ask("GET", "/info"))));
-  // Only Podman says which Buildah it has. Asked for its version, it looks for a second and more.
-  is_podman_ = info.contains("BuildahVersion");
-  int minor = kPreferredMinor;
-  if (!is_podman_) {
-    const auto version = GB_TRY(json_of(GB_TRY(ask("GET", "/version"))));
-    const int most = minor_of(version, "ApiVersion");
-    minor = std::max(minor_of(version, "MinAPIVersion"), std::min(most, kPreferredMinor));
+  is_podman_ = GB_TRY(ask("GET", "/_ping")).server.starts_with("Libpod/");
+  if (is_podman_) {
+    // For its version and more, it starts programs: that takes a second.
+    version_ = "/v1." + std::to_string(kPreferredMinor);
+    maps_ids_ = !GB_TRY(is_of_root(socket_));
+    return {};
   }
-  version_ = "/v1." + std::to_string(minor);
+  const auto version = GB_TRY(json_of(GB_TRY(ask("GET", "/version"))));
+  const int most = minor_of(version, "ApiVersion");
+  const int least = minor_of(version, "MinAPIVersion");
+  version_ = "/v1." + std::to_string(std::max(least, std::min(most, kPreferredMinor)));
+  const auto info = GB_TRY(json_of(GB_TRY(ask("GET", "/info"))));
   if (const std::string kind = text_of(info, "OSType"); !kind.empty() && kind != "linux") {
     return Error(ErrorCode::kUnsupported, "the container engine at " + socket_ + " runs no Linux");
   }

@@ -18,6 +18,7 @@ namespace glovebox::docker {
 struct Answer {
   int status = 0;  // Of HTTP.
   std::string body;
+  std::string server{};  // The header of that name.
 };
 
 // Thread-safe: each request has a connection of its own.
@@ -45,7 +46,7 @@ class Engine {
   [[nodiscard]] bool maps_ids() const { return maps_ids_; }
   // Podman's service answers most requests as Docker does, and leaves out what it does not know.
   [[nodiscard]] bool is_podman() const { return is_podman_; }
-  // Of containers that ask for none. Empty where the engine does not say.
+  // Of containers that ask for none. Empty where the engine does not say; Podman is not asked.
   [[nodiscard]] const std::string& default_runtime() const { return default_runtime_; }
 
   static constexpr std::chrono::seconds kPatience{60};

@@ -107,12 +107,6 @@ json binds(const std::vector<Mount>& mounts) {
 constexpr const char* kRunOptions = "nosuid,nodev,nr_blocks=16,nr_inodes=1024,mode=0755";
 constexpr const char* kTerminalOptions = "nosuid,noexec,mode=0620,ptmxmode=0666,max=64";
 
-// A kernel of its own has its own.
-bool takes_terminals(const ContainerSpec& spec) {
-  return spec.runtime.empty() || spec.runtime == "runc" || spec.runtime == "crun" ||
-         spec.runtime == "io.containerd.runc.v2";
-}
-
 json driver_options(const char* type, const std::string& options) {
   return {{"type", type}, {"device", type}, {"o", options}};
 }
@@ -143,7 +137,10 @@ json volume_binds(const ContainerSpec& spec) {
   add("tmp", "/var/tmp", "nodev,exec");
   add(kRun, "/run", "nodev,noexec");
   if (takes_terminals(spec)) {
-    add(kTerminals, "/dev/pts", "dev,noexec");
+    // A volume on /dev/pts would be mounted before or after Podman's own terminals, as it happens;
+    // what is bound there is mounted in their place.
+    add(kTerminals, "/run/terminals", "dev,noexec");
+    binds.push_back(spec.terminals + ":/dev/pts:nosuid,noexec,dev");
   }
   return binds;
 }
@@ -204,17 +201,26 @@ void add_for_docker(json& host, const ContainerSpec& spec) {
 
 }  // namespace
 
+// A kernel of its own has its own.
+bool takes_terminals(const ContainerSpec& spec) {
+  return spec.runtime.empty() || spec.runtime == "runc" || spec.runtime == "crun" ||
+         spec.runtime == "io.containerd.runc.v2";
+}
+
 Result<std::string> runtime_of(const Engine& engine) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
   const char* const named = std::getenv("GLOVEBOX_DOCKER_RUNTIME");
   if (named == nullptr || *named == '\0') {
     return engine.default_runtime();
   }
-  if (engine.is_podman() && named != engine.default_runtime()) {
-    return Error(ErrorCode::kUnsupported,
-                 "Podman's service runs containers with '" + printable(engine.default_runtime()) +
-                     "', and not with '" + printable(named) + "'",
-                 "start it with 'podman --runtime …', or unset GLOVEBOX_DOCKER_RUNTIME");
+  if (engine.is_podman()) {
+    const auto info = GB_TRY(json_of(GB_TRY(engine.ask("GET", "/info"))));
+    if (const std::string only = text_of(info, "DefaultRuntime"); only != named) {
+      return Error(ErrorCode::kUnsupported,
+                   "Podman's service runs containers with '" + printable(only) +
+                       "', and not with '" + printable(named) + "'",
+                   "start it with 'podman --runtime …', or unset GLOVEBOX_DOCKER_RUNTIME");
+    }
   }
   return std::string(named);
 }

@@ -34,6 +34,7 @@ struct ContainerSpec {
   const std::vector<Mount>& mounts;  // Of the host's files; all are read-only.
   std::string runtime{};             // As runtime_of() says it.
   bool is_podman = false;
+  std::string terminals{};  // Of Podman: where this machine has the last of the volumes.
   // Of the guest, inside.
   uid_t uid = 0;
   gid_t gid = 0;
@@ -43,8 +44,10 @@ struct ContainerSpec {
 // engine can build.
 std::string create_request(const ContainerSpec& spec);
 
-// As JSON, for Podman: the volumes that the container names, which have to be made before it.
+// As JSON, for Podman: the volumes that the container names, which have to be made before it. The
+// last is that of the terminals, where the runtime takes one (takes_terminals()).
 std::vector<std::string> volume_requests(const ContainerSpec& spec);
+bool takes_terminals(const ContainerSpec& spec);
 // Their names, and maybe one more.
 std::vector<std::string> volume_names(const std::string& container);
 
