@@ -10,7 +10,7 @@ from daemon import Daemon
 from network import NO_PROXY, NameServer  # tests/attacks
 
 
-def start_reaching(case, authority, hosts, others=(), options=()):
+def start_reaching(case, authority, hosts, others=(), options=(), wrapper=()):
     """For the tests of a class: each of `hosts` is this machine, and `others` are what they are."""
     names = NameServer({host: [["127.0.0.1"]] for host in hosts}
                        | {host: [[socket.gethostbyname(host)]] for host in others})
@@ -18,6 +18,7 @@ def start_reaching(case, authority, hosts, others=(), options=()):
     daemon = Daemon()
     case.addClassCleanup(daemon.discard)
     daemon.options = ["--network", "any", *options]
+    daemon.wrapper = wrapper
     with mock.patch.dict(os.environ, NO_PROXY | {
             "GLOVEBOX_NAME_SERVERS": names.address,
             "SSL_CERT_FILE": str(authority.certificate)}):

@@ -2,10 +2,13 @@
 """`glovebox replay` from what the network answered: `serve --audit-network`. Servers, names and
 authority are the test's own."""
 
+import contextlib
 import http.server
 import json
 import pathlib
+import resource
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -16,7 +19,8 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from daemon import GLOVEBOX  # noqa: E402
+import taken_over  # noqa: E402
+from daemon import GLOVEBOX, wait_until  # noqa: E402
 from reaching_daemon import start_reaching  # noqa: E402
 from secure_network import Authority  # noqa: E402
 from test_network import sandbox_with_native_tier  # noqa: E402
@@ -41,7 +45,7 @@ class CountingServer:
     """Answers each request with how many there were, and what it was asked. /big is too large for a
     recording, and /auth repeats the header Authorization, cut in two."""
 
-    def __init__(self, certificate=None):
+    def __init__(self, certificate=None, asked=lambda: None):
         served = self
         self.count = 0
 
@@ -52,6 +56,7 @@ class CountingServer:
             def do_GET(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 served.count += 1
+                asked()
                 answer = f"{served.count} {self.command} {self.path} {body.decode()}".encode()
                 if self.path == "/big":
                     answer = b"x" * BIG
@@ -138,7 +143,9 @@ def greet(port, word):
 """
 
 
-class RecordedNetwork(unittest.TestCase):
+class Recording(unittest.TestCase):
+    wrapper = ()
+
     @classmethod
     def setUpClass(cls):
         keys = tempfile.mkdtemp(prefix="glovebox-test-ca.")
@@ -146,7 +153,7 @@ class RecordedNetwork(unittest.TestCase):
         cls.authority = Authority(keys)
         cls.certificate = cls.authority.issue("api.example")
         cls.daemon = start_reaching(cls, cls.authority, ("api.example", "plain.example"),
-                                    options=("--audit-network", "12M"))
+                                    options=("--audit-network", "12M"), wrapper=cls.wrapper)
         if not sandbox_with_native_tier(cls.daemon):
             raise unittest.SkipTest("the native tier does not work here")
         cls.daemon.must(201, "POST", "/secrets", {"name": "api key", "value": VALUE})
@@ -183,6 +190,8 @@ class RecordedNetwork(unittest.TestCase):
         return subprocess.run([GLOVEBOX, "audit", "verify", "--data", str(self.daemon.data)],
                               capture_output=True, text=True, check=False)
 
+
+class RecordedNetwork(Recording):
     def test_plain_and_secure_answers_are_the_same_again_without_their_servers(self):
         plain, secure = self.serve(CountingServer()), self.serve(CountingServer(self.certificate))
         code = f"""
@@ -215,6 +224,44 @@ print(ask("http://plain.example:{plain.port}/post", b"body"))
         self.assertEqual((verdict["stdout"], server.count), ("1 GET / \n", 1))
         self.assertEqual(self.replay(verdict["id"]).returncode, 0)
         self.assertEqual(server.count, 1)
+
+    def proxies(self):
+        children = pathlib.Path(f"/proc/{self.daemon.keeper()}/task").glob("*/children")
+        found = []
+        for pid in " ".join(each.read_text() for each in children).split():
+            with contextlib.suppress(OSError):  # It may end at any time.
+                if pathlib.Path(f"/proc/{pid}/comm").read_text() == "glovebox-egress\n":
+                    found.append(int(pid))
+        return found
+
+    def call_in_proxy(self, call, *arguments, **run):
+        """What the call answers to the proxy of a run."""
+        wait_until(lambda: not self.proxies(), "the end of the proxies before it")
+        events = self.daemon.stream("POST", "/v1/run", {
+            "language": "python", "code": "import time; print('here', flush=True); time.sleep(600)", **run})
+        self.addCleanup(events.close)
+        events.until("stdout")
+        (proxy,) = self.proxies()
+        answer = taken_over.call_in(proxy, call, *arguments)
+        events.close()
+        wait_until(lambda: proxy not in self.proxies(), "the end of the proxy")
+        return answer
+
+    @unittest.skipIf(taken_over.why_not_here(), taken_over.why_not_here())
+    def test_a_proxy_that_is_taken_over_while_it_replays_cannot_reach_anything(self):
+        server = self.serve(CountingServer())
+        network = self.network(server)
+        verdict = self.ran(f"print(ask('http://plain.example:{server.port}/'))", network)
+        nowhere = (0, 0, 0)
+        for name, number, arguments in (("socket", 41, (socket.AF_INET, socket.SOCK_STREAM, 0)),
+                                        ("connect", 42, nowhere), ("bind", 49, nowhere)):
+            with self.subTest(name):
+                answer = self.call_in_proxy(number, *arguments, network=network, replay_network=verdict["id"])
+                self.assertIs(answer, signal.SIGSYS)
+        # The same call of a proxy that is to reach servers.
+        made = self.call_in_proxy(41, socket.AF_INET, socket.SOCK_STREAM, 0, network=network)
+        self.assertNotIsInstance(made, signal.Signals)
+        self.assertGreater(made, 2)
 
     def test_a_request_that_was_not_recorded_is_refused_and_named(self):
         server = self.serve(CountingServer(self.certificate))
@@ -337,3 +384,26 @@ print(ask("http://plain.example:{plain.port}/post", b"body"))
         verdict = self.daemon.must(200, "POST", "/v1/run", {"language": "python", "code": "print(1)"})
         self.assertNotIn("network_recording", self.end_of(verdict))
         self.assertEqual(verdict.get("notes", []), [])
+
+
+class RecordingThatCannotBeWritten(Recording):
+    # A file that becomes too large then is an error to the daemon, as a full disk is, and no signal.
+    wrapper = ("env", "--ignore-signal=XFSZ")
+
+    def limit_files(self, size):
+        resource.prlimit(self.daemon.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+    def test_the_end_of_its_run_is_in_the_journal_and_says_so(self):
+        self.addCleanup(self.limit_files, resource.RLIM_INFINITY)
+        server = self.serve(CountingServer(asked=lambda: self.limit_files(BIG // 2)))
+        verdict = self.ran(f"print(len(ask('http://plain.example:{server.port}/big')))", self.network(server))
+        self.assertEqual(verdict["stdout"], f"{BIG}\n")
+        self.limit_files(resource.RLIM_INFINITY)
+        self.assertEqual(self.end_of(verdict)["network_recording"],
+                         {"left_out": "write a recording of the network: File too large"})
+        self.assertEqual(list(pathlib.Path(self.daemon.data, "audit/network").iterdir()), [])
+        self.assertEqual(self.verify().returncode, 0)
+        # It takes nothing of what the tenant may have.
+        other = self.serve(CountingServer())
+        again = self.ran(f"print(len(ask('http://plain.example:{other.port}/big')))", self.network(other))
+        self.assertGreater(self.end_of(again)["network_recording"]["bytes"], BIG // 2)
