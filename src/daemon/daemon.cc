@@ -19,6 +19,7 @@
 
 #include "audit/journal.h"
 #include "base/log.h"
+#include "base/sys/pipe.h"
 #include "daemon/cors.h"
 #include "daemon/daemon_user.h"
 #include "daemon/data_directory.h"
@@ -187,13 +188,8 @@ Result<void> run_daemon(DaemonOptions options,
   bool keeper_ends = false;
   // Nothing is ever written: what counts is that our end is closed, at the latest with this
   // process.
-  std::array<int, 2> ends{-1, -1};
-  if (options.keeper_ends_too && ::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error::from_errno("create a pipe");
-  }
-  const UniqueFd lifeline(ends[0]);
-  const UniqueFd own_end(ends[1]);
-  const KeeperControl control = control_of(options, sharing, starter, lifeline);
+  const sys::Pipe lifeline = options.keeper_ends_too ? GB_TRY(sys::make_pipe()) : sys::Pipe();
+  const KeeperControl control = control_of(options, sharing, starter, lifeline.read);
   NewKeeper new_keeper(control);
   if (started) {
     new_keeper.started();

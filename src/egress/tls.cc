@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "egress/tls.h"
 
-#include <openssl/bio.h>
-#include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
-#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
+#include <chrono>
+#include <memory>
 #include <utility>
+
+#include "base/certificate/certificate.h"
 
 namespace glovebox::egress {
 namespace {
@@ -25,33 +26,19 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr std::size_t kBlock = 16UL * 1024;
-constexpr long kBefore = 3'600;
-constexpr long kAfter = 24L * 3'600;
-constexpr int kSerialBits = 127;
+constexpr std::chrono::hours kLasts{24};
 // As OpenSSL takes the name of a protocol: with its length in front.
 constexpr std::array<unsigned char, 9> kHttp11 = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
-using Memory = std::unique_ptr<BIO, Deleter<BIO_free>>;
-using Context = std::unique_ptr<SSL_CTX, Deleter<SSL_CTX_free>>;
-using Number = std::unique_ptr<BIGNUM, Deleter<BN_free>>;
+using openssl::Certificate;
+using openssl::Key;
+using openssl::Memory;
+using openssl::memory_of;
+using Context = std::unique_ptr<SSL_CTX, openssl::Deleter<SSL_CTX_free>>;
 
 Error failed(const char* what) {
   ERR_clear_error();
   return {ErrorCode::kInvalid, std::string("TLS: ") + what};
-}
-
-Memory memory_of(std::string_view text) {
-  return Memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
 }
 
 int choose_protocol(SSL* /*ssl*/,
@@ -81,14 +68,6 @@ Context new_context(const SSL_METHOD* method) {
   return context;
 }
 
-bool add_extension(X509* certificate, X509* issuer, int kind, const std::string& value) {
-  X509V3_CTX context;
-  X509V3_set_ctx_nodb(&context);
-  X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
-  const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
-  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
-}
-
 }  // namespace
 
 void SslDeleter::operator()(SSL* ssl) const { SSL_free(ssl); }
@@ -106,29 +85,15 @@ struct TlsAuthority::Parts {
 // The place is one of the rules': a host name, or an address in its one form, so nothing in it has
 // a meaning in OpenSSL's notation.
 Certificate TlsAuthority::Parts::certify(const Place& place) const {
-  Certificate certificate(X509_new());
-  X509* const made = certificate.get();
-  const Number serial(BN_new());
-  constexpr std::string_view kName = "Glovebox";
-  const bool done =
-      made != nullptr && serial && X509_set_version(made, 2) == 1 &&
-      BN_rand(serial.get(), kSerialBits, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1 &&
-      BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(made)) != nullptr &&
-      X509_NAME_add_entry_by_txt(X509_get_subject_name(made), "CN", MBSTRING_UTF8,
-                                 reinterpret_cast<const unsigned char*>(kName.data()),
-                                 static_cast<int>(kName.size()), -1, 0) == 1 &&
-      X509_set_issuer_name(made, X509_get_subject_name(authority.get())) == 1 &&
-      X509_gmtime_adj(X509_getm_notBefore(made), -kBefore) != nullptr &&
-      X509_gmtime_adj(X509_getm_notAfter(made), kAfter) != nullptr &&
-      X509_set_pubkey(made, own_key.get()) == 1 &&
-      add_extension(made, authority.get(), NID_basic_constraints, "critical,CA:FALSE") &&
-      add_extension(made, authority.get(), NID_key_usage, "critical,digitalSignature") &&
-      add_extension(made, authority.get(), NID_ext_key_usage, "serverAuth") &&
-      add_extension(made, authority.get(), NID_authority_key_identifier, "keyid:always") &&
-      add_extension(made, authority.get(), NID_subject_alt_name,
-                    (place.address ? "IP:" : "DNS:") + place.host) &&
-      X509_sign(made, authority_key.get(), EVP_sha256()) > 0;
-  return done ? std::move(certificate) : nullptr;
+  return openssl::make_certificate(
+      {.name = "Glovebox",
+       .lasts = kLasts,
+       .extensions = {{NID_basic_constraints, "critical,CA:FALSE"},
+                      {NID_key_usage, "critical,digitalSignature"},
+                      {NID_ext_key_usage, "serverAuth"},
+                      {NID_authority_key_identifier, "keyid:always"},
+                      {NID_subject_alt_name, (place.address ? "IP:" : "DNS:") + place.host}}},
+      own_key.get(), authority.get(), authority_key.get());
 }
 
 TlsAuthority::TlsAuthority(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/daemon/agent_session.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "base/random.h"
+#include "base/sys/pipe.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/transfer_line.h"
@@ -59,24 +58,19 @@ Result<void> upload(DaemonClient& daemon,
                     int& ended_by,
                     const std::string& path,
                     const std::function<Result<void>(int fd)>& write) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error::from_errno("pipe");
-  }
-  UniqueFd from(ends[0]);
-  UniqueFd to(ends[1]);
+  sys::Pipe pipe = GB_TRY(sys::make_pipe());
   Result<void> written;
   // SIGPIPE is ignored by main(): who reads no more is an error of the write.
   std::thread writer([&] {
-    written = write(to.get());
-    to.reset();
+    written = write(pipe.write.get());
+    pipe.write.reset();
   });
   TransferLine line(::isatty(STDERR_FILENO) == 1);
   bool read_to_end = false;
   const auto sent = daemon.upload("PUT", path, [&](std::span<char> into) -> Result<std::size_t> {
     ssize_t got = 0;
     do {
-      got = ::read(from.get(), into.data(), into.size());
+      got = ::read(pipe.read.get(), into.data(), into.size());
     } while (got < 0 && errno == EINTR);
     if (got < 0) {
       return Error::from_errno("read");
@@ -89,7 +83,7 @@ Result<void> upload(DaemonClient& daemon,
     line.add(static_cast<std::uint64_t>(got));
     return static_cast<std::size_t>(got);
   });
-  from.reset();
+  pipe.read.reset();
   writer.join();
   line.end();
   // What was cut off at our end unpacks badly; what was refused there cannot be written here.
@@ -318,21 +312,16 @@ Result<Changes> AgentSession::changes() {
   }
   const auto answer = GB_TRY(
       daemon_.stream("GET", sandbox_ + "/files/" + checkout_.name() + "?archive=tar", Json(), ""));
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error::from_errno("pipe");
-  }
-  UniqueFd from(ends[0]);
-  UniqueFd to(ends[1]);
+  sys::Pipe pipe = GB_TRY(sys::make_pipe());
   Result<void> copied;
   bool cannot_write = false;
   std::thread copier([&] {
     copied = copy_body(
-        *answer, to.get(), [](std::uint64_t) { return Result<void>(); }, cannot_write);
-    to.reset();
+        *answer, pipe.write.get(), [](std::uint64_t) { return Result<void>(); }, cannot_write);
+    pipe.write.reset();
   });
-  auto found = read_changes(from.get(), before_, inside, {});
-  from.reset();
+  auto found = read_changes(pipe.read.get(), before_, inside, {});
+  pipe.read.reset();
   copier.join();
   // Half an archive must not look as if the rest had been deleted.
   if (!copied && !cannot_write) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox mcp: a server of the Model Context Protocol on standard input and output.
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <memory>
 #include <span>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/sys/pipe.h"
 #include "cli/daemon/commands.h"
 #include "cli/daemon/mcp_fixtures.h"
 #include "cli/policy_files.h"
@@ -60,23 +59,18 @@ struct McpOptionsText : SharedOptionsText {
 
 // Copies into a sandbox, in one stream.
 Result<void> copy_files(FileClient files, const std::vector<FileToCopy>& wanted) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error::from_errno("create a pipe");
-  }
-  UniqueFd from(ends[0]);
-  UniqueFd to(ends[1]);
+  sys::Pipe pipe = GB_TRY(sys::make_pipe());
   Result<void> packed;
   std::thread packer([&] {
-    packed = write_archive(to.get(), wanted);
-    to.reset();
+    packed = write_archive(pipe.write.get(), wanted);
+    pipe.write.reset();
   });
   auto unpacked = files.unpack(".", [&](std::span<char> into) -> Result<std::size_t> {
-    const ssize_t got = ::read(from.get(), into.data(), into.size());
+    const ssize_t got = ::read(pipe.read.get(), into.data(), into.size());
     return got < 0 ? Result<std::size_t>(Error::from_errno("read the archive"))
                    : Result<std::size_t>(static_cast<std::size_t>(got));
   });
-  from.reset();  // Who still writes learns that nobody reads.
+  pipe.read.reset();  // Who still writes learns that nobody reads.
   packer.join();
   return packed ? std::move(unpacked) : std::move(packed);
 }

@@ -40,18 +40,7 @@ Result<int> export_sandbox(const ArchiveOptionsText& options) {
               << printable(options.id) << "' first (tiers gvisor and microvm)\n";
   }
   const auto answer = GB_TRY(daemon.stream("GET", path + "/export", Json(), ""));
-  TransferLine line(shows_progress(options));
-  const auto receive = [&](int fd) {
-    bool cannot_write = false;
-    return copy_body(
-        *answer, fd,
-        [&line](std::uint64_t size) {
-          line.add(size);
-          return Result<void>();
-        },
-        cannot_write);
-  };
-  GB_TRY(options.file == "-" ? receive(STDOUT_FILENO) : write_whole_file(options.file, receive));
+  GB_TRY(save_body(*answer, options.file, shows_progress(options)));
   return 0;
 }
 

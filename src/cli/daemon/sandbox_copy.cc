@@ -13,6 +13,7 @@
 
 #include "base/archive/tar.h"
 #include "base/bytes.h"
+#include "base/sys/pipe.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/daemon_client.h"
@@ -160,23 +161,18 @@ class Copying {
   }
 
   Result<void> put_directory(const std::string& source, const std::string& place) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-      return Error::from_errno("pipe");
-    }
-    UniqueFd from(ends[0]);
-    UniqueFd to(ends[1]);
+    sys::Pipe pipe = GB_TRY(sys::make_pipe());
     const std::string inside = without_slash(place);
     const std::size_t slash = inside.rfind('/');
     const std::string parent = slash == std::string::npos ? "" : inside.substr(0, slash + 1);
     Result<void> packed;
     // SIGPIPE is ignored by main(): who reads no more is an error of the write.
     std::thread packer([&] {
-      packed = write_archive(to.get(), {{.source = source, .target = base_name(inside)}});
-      to.reset();
+      packed = write_archive(pipe.write.get(), {{.source = source, .target = base_name(inside)}});
+      pipe.write.reset();
     });
-    Result<void> sent = upload(files_ + encode_path(parent) + "?unpack=1", from.get());
-    from.reset();
+    Result<void> sent = upload(files_ + encode_path(parent) + "?unpack=1", pipe.read.get());
+    pipe.read.reset();
     packer.join();
     // A half archive unpacks badly: what kept it from being whole is the cause. When the daemon
     // stopped reading before its end, it is the other way round.
@@ -219,24 +215,19 @@ class Copying {
     const std::string place =
         there || target.ends_with('/') ? joined(target, base_name(source)) : target;
     const UniqueFd directory = GB_TRY(open_out_directory(place));
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-      return Error::from_errno("pipe");
-    }
-    UniqueFd from(ends[0]);
-    UniqueFd to(ends[1]);
+    sys::Pipe pipe = GB_TRY(sys::make_pipe());
     Result<void> extracted;
     std::thread reader([&] {
       const TarRules rules{.symlinks = options_.links, .max_bytes = most_.count, .mode_mask = 0755};
-      extracted = extract_tar(from.get(), directory.get(), rules, [](std::string_view) {});
+      extracted = extract_tar(pipe.read.get(), directory.get(), rules, [](std::string_view) {});
       // Behind the end of an archive there may be padding.
       std::array<char, 4'096> rest{};
-      while (extracted && ::read(from.get(), rest.data(), rest.size()) > 0) {
+      while (extracted && ::read(pipe.read.get(), rest.data(), rest.size()) > 0) {
       }
-      from.reset();
+      pipe.read.reset();
     });
-    Result<void> got = get_stream(encode_path(source) + "?archive=tar", to.get());
-    to.reset();
+    Result<void> got = get_stream(encode_path(source) + "?archive=tar", pipe.write.get());
+    pipe.write.reset();
     reader.join();
     // As above: what was cut off on its way unpacks badly.
     if (!extracted && (got || cannot_write_)) {

@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <thread>
 
+#include "base/sys/pipe.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "cli/daemon/remote_events.h"
@@ -154,12 +154,9 @@ class ImageStream {
 
   // The files of a directory, each under its own name: a layout's index.json lies at the top.
   Result<void> pack(std::vector<FileToCopy> files, LeaveOut leave_out) {
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-      return Error::from_errno("pipe");
-    }
-    fd_ = UniqueFd(ends[0]);
-    packer_ = std::thread([this, to = UniqueFd(ends[1]), files = std::move(files),
+    sys::Pipe pipe = GB_TRY(sys::make_pipe());
+    fd_ = std::move(pipe.read);
+    packer_ = std::thread([this, to = std::move(pipe.write), files = std::move(files),
                            leave_out = std::move(leave_out)]() mutable {
       // A sandbox has devices of its own.
       packed_ = write_filtered_archive(to.get(), files, SpecialFiles::kLeftOut, leave_out);
@@ -264,18 +261,7 @@ Result<int> export_template(const ExportOrder& order) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(order.daemon));
   const auto answer = GB_TRY(daemon.stream(
       "GET", "/v1/templates/" + encode(order.name) + "/archive?format=oci", Json(), ""));
-  TransferLine line(::isatty(STDERR_FILENO) == 1 && !order.quiet);
-  const auto receive = [&](int fd) {
-    bool cannot_write = false;
-    return copy_body(
-        *answer, fd,
-        [&line](std::uint64_t size) {
-          line.add(size);
-          return Result<void>();
-        },
-        cannot_write);
-  };
-  GB_TRY(order.output == "-" ? receive(STDOUT_FILENO) : write_whole_file(order.output, receive));
+  GB_TRY(save_body(*answer, order.output, ::isatty(STDERR_FILENO) == 1 && !order.quiet));
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/sys/write_all.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "cli/daemon/transfer_line.h"
 
 namespace glovebox::cli {
 
@@ -53,6 +54,21 @@ Result<void> copy_body(http::ClientAnswer& answer,
       return Error::from_errno("write");
     }
   }
+}
+
+Result<void> save_body(http::ClientAnswer& answer, const std::string& place, bool shows_progress) {
+  TransferLine line(shows_progress);
+  const auto receive = [&](int fd) {
+    bool cannot_write = false;
+    return copy_body(
+        answer, fd,
+        [&line](std::uint64_t size) {
+          line.add(size);
+          return Result<void>();
+        },
+        cannot_write);
+  };
+  return place == "-" ? receive(STDOUT_FILENO) : write_whole_file(place, receive);
 }
 
 }  // namespace glovebox::cli

@@ -23,4 +23,8 @@ Result<void> copy_body(http::ClientAnswer& answer,
                        const std::function<Result<void>(std::uint64_t size)>& on_piece,
                        bool& cannot_write);
 
+// Saves an answer's body as the file at `place`, whole or not at all; '-' is standard output.
+// `shows_progress`: on standard error.
+Result<void> save_body(http::ClientAnswer& answer, const std::string& place, bool shows_progress);
+
 }  // namespace glovebox::cli

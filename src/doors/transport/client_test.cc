@@ -9,19 +9,12 @@
 #include <thread>
 
 #include "doors/transport/http.h"
+#include "doors/transport/test_server.h"
 
 namespace glovebox::http {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::unique_ptr<Server> serve(Handler handler) {
-  ServerOptions options;
-  options.listen = "127.0.0.1:0";
-  auto server = Server::start(std::move(options), std::move(handler));
-  EXPECT_TRUE(server);
-  return server ? std::move(server).value() : nullptr;
-}
 
 ClientOptions to_port(std::uint16_t port) {
   ClientOptions options;

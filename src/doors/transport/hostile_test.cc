@@ -11,18 +11,12 @@
 
 #include "doors/transport/http.h"
 #include "doors/transport/test_client.h"
+#include "doors/transport/test_server.h"
 
 namespace glovebox::http {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::unique_ptr<Server> serve(Handler handler, ServerOptions options = {}) {
-  options.listen = "127.0.0.1:0";
-  auto server = Server::start(std::move(options), std::move(handler));
-  EXPECT_TRUE(server) << (server ? "" : server.error().message());
-  return server ? std::move(server).value() : nullptr;
-}
 
 void read_all(Request& request, Response& response) {
   const auto body = request.read_all(1 << 20);

@@ -17,6 +17,7 @@
 
 #include "doors/transport/http.h"
 #include "doors/transport/test_client.h"
+#include "doors/transport/test_server.h"
 
 namespace glovebox::http {
 namespace {
@@ -26,13 +27,6 @@ using Clock = std::chrono::steady_clock;
 
 // More than the sockets in between hold.
 constexpr std::size_t kLarge = 16UL << 20;
-
-std::unique_ptr<Server> serve(Handler handler, ServerOptions options) {
-  options.listen = "127.0.0.1:0";
-  auto server = Server::start(std::move(options), std::move(handler));
-  EXPECT_TRUE(server) << (server ? "" : server.error().message());
-  return server ? std::move(server).value() : nullptr;
-}
 
 TestClient narrow_client(std::uint16_t port) {
   UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -17,6 +17,7 @@
 
 #include "doors/transport/http.h"
 #include "doors/transport/test_client.h"
+#include "doors/transport/test_server.h"
 
 namespace glovebox::http {
 namespace {
@@ -25,13 +26,6 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBig = 512UL << 20;
-
-std::unique_ptr<Server> serve(Handler handler, ServerOptions options = {}) {
-  options.listen = "127.0.0.1:0";
-  auto server = Server::start(std::move(options), std::move(handler));
-  EXPECT_TRUE(server) << (server ? "" : server.error().message());
-  return server ? std::move(server).value() : nullptr;
-}
 
 void say(const char* what, std::size_t bytes, Clock::duration took) {
   std::printf("%s: %.0f MB/s\n", what,

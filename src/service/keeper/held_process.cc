@@ -12,6 +12,7 @@
 #include <csignal>
 #include <utility>
 
+#include "base/sys/pipe.h"
 #include "files/open.h"
 #include "sandbox/out_of_memory.h"
 #include "spec/guest.h"
@@ -35,19 +36,6 @@ constexpr std::size_t kMostErrors = 4UL * 1024;
 
 std::size_t size_of(const ProcessEvent& event) {
   return kEventSize + event.bytes.size() + event.dry_run.size();
-}
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Result<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error::from_errno("create a pipe");
-  }
-  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
 void make_nonblocking(const UniqueFd& fd) {
@@ -103,11 +91,11 @@ Result<void> HeldProcess::open_streams(const Limits& limits) {
     out_.fd = UniqueFd(::fcntl(process_->terminal().get(), F_DUPFD_CLOEXEC, 0));
     return {};
   }
-  Pipe out = GB_TRY(make_pipe());
-  Pipe err = GB_TRY(make_pipe());
-  Pipe in;
+  sys::Pipe out = GB_TRY(sys::make_pipe());
+  sys::Pipe err = GB_TRY(sys::make_pipe());
+  sys::Pipe in;
   if (request_.keep_stdin) {
-    in = GB_TRY(make_pipe());
+    in = GB_TRY(sys::make_pipe());
     make_nonblocking(in.write);
   } else {
     in.read = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Building, importing and exporting: what LocalTemplates has its keeper do.
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "base/digest/digest.h"
+#include "base/sys/pipe.h"
 #include "base/sys/write_all.h"
 #include "base/text.h"
 #include "service/keeper/build_json.h"
@@ -155,13 +155,8 @@ Result<json> LocalTemplates::make(const Caller& caller,
                         {"recipe", sent},
                         {"base", parts_json(base.parts)},
                         {"public_only", network_ != NetworkPolicy::kAny}};
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error::from_errno("pipe");
-  }
-  const UniqueFd grants(ends[0]);
-  const UniqueFd granting(ends[1]);
-  std::vector<int> handed = {grants.get()};
+  const sys::Pipe grants = GB_TRY(sys::make_pipe());
+  std::vector<int> handed = {grants.read.get()};
   for (const UniqueFd& fd : opened) {
     handed.push_back(fd.get());
   }
@@ -172,7 +167,7 @@ Result<json> LocalTemplates::make(const Caller& caller,
       return sink({});
     }
     if (const auto bytes = said.find("spend"); bytes != said.end()) {
-      return answer_spend(granting.get(), *bytes, budget, room);
+      return answer_spend(grants.write.get(), *bytes, budget, room);
     }
     if (const auto name = said.find("base"); name != said.end()) {
       const auto asked =
@@ -180,7 +175,7 @@ Result<json> LocalTemplates::make(const Caller& caller,
       if (asked) {
         policies.insert(asked->policies.begin(), asked->policies.end());
       }
-      return answer_base(granting.get(), asked);
+      return answer_base(grants.write.get(), asked);
     }
     const bool log = said.value("kind", 0) == static_cast<int>(BuildEvent::Kind::kLog);
     return sink({.kind = log ? BuildEvent::Kind::kLog : BuildEvent::Kind::kProgress,
@@ -287,12 +282,7 @@ Result<void> LocalTemplates::export_archive(const Caller& caller,
   const auto turn = GB_TRY(take_turn(caller));
   const Counted builds(building_);
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return Error::from_errno("pipe");
-  }
-  const UniqueFd grants(ends[0]);
-  const UniqueFd granting(ends[1]);
+  const sys::Pipe grants = GB_TRY(sys::make_pipe());
   Result<void> room;
   const auto on_event = [&](std::string_view event) {
     const json said = event.empty() ? json() : keeper::unpack(event);
@@ -300,7 +290,7 @@ Result<void> LocalTemplates::export_archive(const Caller& caller,
       return sink.take({});
     }
     if (const auto bytes = said.find("spend"); bytes != said.end()) {
-      return answer_spend(granting.get(), *bytes, budget, room);
+      return answer_spend(grants.write.get(), *bytes, budget, room);
     }
     if (const auto size = said.find("size"); size != said.end()) {
       return sink.begin(size->is_number_unsigned() ? size->get<std::uint64_t>() : 0);
@@ -312,7 +302,7 @@ Result<void> LocalTemplates::export_archive(const Caller& caller,
   const json request = {{"tenant", caller.tenant},
                         {"name", name},
                         {"parts", parts_json(info.parts)}};
-  const std::array<int, 1> handed = {grants.get()};
+  const std::array<int, 1> handed = {grants.read.get()};
   const auto done = keeper_.call("export_template", request, on_event, nullptr, handed);
   (void)std::move(budget).settle(0);
   if (!room) {

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/network/edge_credentials.h"
 
-#include <openssl/bn.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <utility>
+
+#include "base/certificate/certificate.h"
 
 namespace glovebox {
 namespace {
@@ -23,23 +24,8 @@ namespace {
 constexpr const char* kBundle = "ca-certificates.crt";
 constexpr const char* kOwn = "sandbox-ca.crt";
 constexpr std::size_t kMostTrust = 900UL * 1024;  // It has to fit a frame.
-constexpr int kSerialBits = 127;
 // A sandbox may live for long; its authority goes with it.
-constexpr long kBefore = 3'600;
-constexpr long kAfter = 90L * 24 * 3'600;
-
-template <auto Free>
-struct Deleter {
-  template <typename T>
-  void operator()(T* object) const {
-    Free(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
-using Memory = std::unique_ptr<BIO, Deleter<BIO_free>>;
-using Number = std::unique_ptr<BIGNUM, Deleter<BN_free>>;
+constexpr std::chrono::hours kLasts{90 * 24};
 
 Error failed() {
   ERR_clear_error();
@@ -50,14 +36,6 @@ std::string text_of(BIO* memory) {
   char* bytes = nullptr;
   const long size = BIO_get_mem_data(memory, &bytes);
   return {bytes, static_cast<std::size_t>(std::max<long>(size, 0))};
-}
-
-bool add_extension(X509* certificate, int kind, const std::string& value) {
-  X509V3_CTX context;
-  X509V3_set_ctx_nodb(&context);
-  X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
-  const Extension extension(X509V3_EXT_conf_nid(nullptr, &context, kind, value.c_str()));
-  return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
 std::string mask_of(const IpBlock& block) {
@@ -93,40 +71,26 @@ std::string constraints_of(const std::vector<NetworkRule>& places, bool any_name
   return text;
 }
 
-bool set_serial(X509* certificate) {
-  const Number serial(BN_new());
-  return serial && BN_rand(serial.get(), kSerialBits, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1 &&
-         BN_to_ASN1_INTEGER(serial.get(), X509_get_serialNumber(certificate)) != nullptr;
-}
-
-bool set_name(X509* certificate) {
-  X509_NAME* const name = X509_get_subject_name(certificate);
-  constexpr std::string_view kName = "Glovebox, for one sandbox";
-  return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
-                                    reinterpret_cast<const unsigned char*>(kName.data()),
-                                    static_cast<int>(kName.size()), -1, 0) == 1 &&
-         X509_set_issuer_name(certificate, name) == 1;
-}
-
 // `constraints`: of constraints_of(); empty: it may vouch for any host.
 Result<EdgeAuthority> make_authority(const std::string& constraints) {
-  const Key key(EVP_EC_gen("P-256"));
-  const Certificate certificate(X509_new());
-  X509* const made = certificate.get();
-  if (!key || made == nullptr || X509_set_version(made, 2) != 1 || !set_serial(made) ||
-      !set_name(made) || X509_gmtime_adj(X509_getm_notBefore(made), -kBefore) == nullptr ||
-      X509_gmtime_adj(X509_getm_notAfter(made), kAfter) == nullptr ||
-      X509_set_pubkey(made, key.get()) != 1 ||
-      !add_extension(made, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") ||
-      !add_extension(made, NID_key_usage, "critical,keyCertSign") ||
-      !add_extension(made, NID_subject_key_identifier, "hash") ||
-      (!constraints.empty() && !add_extension(made, NID_name_constraints, constraints)) ||
-      X509_sign(made, key.get(), EVP_sha256()) <= 0) {
+  const openssl::Key key(EVP_EC_gen("P-256"));
+  openssl::CertificateOrder order{
+      .name = "Glovebox, for one sandbox",
+      .lasts = kLasts,
+      .extensions = {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+                     {NID_key_usage, "critical,keyCertSign"},
+                     {NID_subject_key_identifier, "hash"}}};
+  if (!constraints.empty()) {
+    order.extensions.emplace_back(NID_name_constraints, constraints);
+  }
+  const openssl::Certificate made =
+      key ? openssl::make_certificate(order, key.get(), nullptr, nullptr) : nullptr;
+  if (!made) {
     return failed();
   }
-  const Memory certificate_text(BIO_new(BIO_s_mem()));
-  const Memory key_text(BIO_new(BIO_s_mem()));
-  if (PEM_write_bio_X509(certificate_text.get(), made) != 1 ||
+  const openssl::Memory certificate_text(BIO_new(BIO_s_mem()));
+  const openssl::Memory key_text(BIO_new(BIO_s_mem()));
+  if (PEM_write_bio_X509(certificate_text.get(), made.get()) != 1 ||
       PEM_write_bio_PKCS8PrivateKey(key_text.get(), key.get(), nullptr, nullptr, 0, nullptr,
                                     nullptr) != 1) {
     return failed();

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/archive/tar.h"
+#include "base/sys/pipe.h"
 #include "base/sys/write_all.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
@@ -173,36 +174,34 @@ Result<void> run_steps(Sandbox& sandbox, const PackageInstall& install) {
 // that one ends at 10,000 names.
 Result<void> take_out(Sandbox& sandbox, const PackageInstall& install, const std::string& to) {
   const UniqueFd target(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  std::array<int, 2> ends{};
-  if (!target || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
+  if (!target) {
     return Error::from_errno("open " + to);
   }
-  UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
+  sys::Pipe pipe = GB_TRY(sys::make_pipe());
   Result<void> extracted;
   std::thread reader([&] {
     const TarRules rules{.symlinks = false,
                          .max_bytes = kLimits.disk.count,
                          .max_entries = kMaxFiles,
                          .mode_mask = 0755};
-    extracted = extract_tar(read_end.get(), target.get(), rules, nullptr);
+    extracted = extract_tar(pipe.read.get(), target.get(), rules, nullptr);
     // Read to the end all the same, so that the other side is not left hanging.
     std::array<char, 16 * 1024> rest;
-    while (::read(read_end.get(), rest.data(), rest.size()) > 0) {
+    while (::read(pipe.read.get(), rest.data(), rest.size()) > 0) {
     }
   });
   bool lost = false;
   RunOptions options{.limits = kLimits, .cancel_fd = install.cancel_fd};
   // The reader stays until this end is closed, so there is no SIGPIPE to fear.
   options.observer.out = [&](std::string_view bytes) {
-    lost = lost || !sys::write_all(write_end.get(), bytes);
+    lost = lost || !sys::write_all(pipe.write.get(), bytes);
   };
   const Command command{.argv = {"tar", "--create", "--format=pax", "--hard-dereference",
                                  "--directory", kTarget, "."},
                         .env = {},
                         .cwd = {}};
   auto packed = sandbox.run(command, options);
-  write_end.reset();
+  pipe.write.reset();
   reader.join();
   if (!packed) {
     return std::move(packed).error();
