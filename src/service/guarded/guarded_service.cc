@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "service/guarded/deeds.h"
-#include "spec/json/verdict_json.h"
+#include "service/guarded/policy_demands.h"
 #include "store/tenant_records.h"
 
 namespace glovebox {
@@ -34,50 +34,6 @@ Result<SandboxPage> shown(const Caller& caller, Result<SandboxPage> found) {
     }
   }
   return found;
-}
-
-template <typename Request>
-auto& program_of(Request& request) {
-  if constexpr (requires { request.program; }) {
-    return request.program;
-  } else {
-    return request;
-  }
-}
-
-// Only a run has checks.
-template <typename Asked>
-bool has_checks(const Asked& asked, const PolicyGate::Demands& demands) {
-  if constexpr (requires { asked.checks; }) {
-    return asked.checks == demands.checks;
-  }
-  return true;
-}
-
-// Passes a request on with what policies demand. Requests can be large: one that has it already is
-// not copied.
-template <typename Request, typename Next>
-auto with_demands(const Request& request, const PolicyGate::Demands& demands, const Next& next) {
-  const auto& asked = program_of(request);
-  if (asked.policies == demands.policies && asked.tier == demands.tier &&
-      asked.rules == demands.rules && asked.nested == demands.nested &&
-      has_checks(asked, demands)) {
-    return next(request);
-  }
-  Request raised = request;
-  program_of(raised).policies = demands.policies;
-  program_of(raised).tier = demands.tier;
-  program_of(raised).rules = demands.rules;
-  program_of(raised).nested = demands.nested;
-  if constexpr (requires { raised.checks; }) {
-    raised.checks = demands.checks;
-  }
-  if constexpr (requires { raised.checker; }) {
-    if (raised.checker) {
-      raised.checker->rules = demands.rules;
-    }
-  }
-  return next(raised);
 }
 
 }  // namespace
@@ -165,21 +121,11 @@ Result<std::vector<SandboxInfo>> GuardedService::unless_stopped(
   return made;
 }
 
-template <typename Request>
-Result<Request> GuardedService::with_template(const Caller& caller,
-                                              const Request& request,
-                                              const std::function<bool()>& wanted) {
-  Request found = request;
-  found.template_name = GB_TRY(images_.find(caller, request.image, request.network, wanted));
-  found.image.clear();
-  return found;
-}
-
 // Sandboxes.
 
 Result<SandboxInfo> GuardedService::create_from_template(const Caller& caller,
                                                          const SandboxRequest& request) {
-  const PolicyGate::Demands demands = GB_TRY(policies_.demands(caller, request));
+  const PolicyDemands demands = GB_TRY(policies_.holding().demands(caller, request));
   return with_demands(request, demands, [&](const SandboxRequest& raised) {
     return unless_stopped(caller, inner_.create(caller, raised));
   });
@@ -191,9 +137,10 @@ Result<SandboxInfo> GuardedService::create(const Caller& caller, const SandboxRe
       [&]() -> Result<SandboxInfo> {
         return request.image.empty()
                    ? create_from_template(caller, request)
-                   : create_from_template(caller, GB_TRY(with_template(caller, request, [&request] {
-                                            return !request.wanted || request.wanted();
-                                          })));
+                   : create_from_template(
+                         caller, GB_TRY(images_.in_place_of_image(caller, request, [&request] {
+                           return !request.wanted || request.wanted();
+                         })));
       },
       [](const auto& made, Deed& deed) {
         deed.sandbox = made->id;
@@ -296,347 +243,6 @@ Result<SandboxRequest> GuardedService::open_archive(const Caller& caller,
                                                     const FileClient::Source& source) {
   return recorder_.act(caller, deed("sandbox.import"), guard_.work(caller),
                        [&] { return inner_.open_archive(caller, source); });
-}
-
-// Contexts.
-
-Result<ContextInfo> GuardedService::create_context(const Caller& caller,
-                                                   std::string_view sandbox,
-                                                   const ContextRequest& request) {
-  return recorder_.act(
-      caller, deed_of(sandbox, request, recorder_.trail()), guard_.work(caller, sandbox),
-      [&] { return inner_.create_context(caller, sandbox, request); },
-      [](const auto& made, Deed& deed) { deed.context = made->id; });
-}
-
-Result<std::vector<ContextInfo>> GuardedService::contexts(const Caller& caller,
-                                                          std::string_view sandbox) {
-  GB_TRY(recorder_.allowed(caller, deed("context.list", sandbox),
-                           guard_.sandbox(caller, kLook, sandbox)));
-  return inner_.contexts(caller, sandbox);
-}
-
-Result<void> GuardedService::delete_context(const Caller& caller,
-                                            std::string_view sandbox,
-                                            std::string_view context) {
-  return recorder_.act(caller, freeing(deed("context.delete", sandbox, context)),
-                       guard_.sandbox(caller, kRun, sandbox),
-                       [&] { return inner_.delete_context(caller, sandbox, context); });
-}
-
-Result<void> GuardedService::restart_context(const Caller& caller,
-                                             std::string_view sandbox,
-                                             std::string_view context) {
-  return recorder_.act(caller, deed("context.restart", sandbox, context),
-                       guard_.work(caller, sandbox),
-                       [&] { return inner_.restart_context(caller, sandbox, context); });
-}
-
-Result<void> GuardedService::interrupt(const Caller& caller,
-                                       std::string_view sandbox,
-                                       std::string_view context) {
-  return recorder_.act(caller, freeing(deed("context.interrupt", sandbox, context)),
-                       guard_.sandbox(caller, kRun, sandbox),
-                       [&] { return inner_.interrupt(caller, sandbox, context); });
-}
-
-Result<void> GuardedService::execute(const Caller& caller,
-                                     std::string_view sandbox,
-                                     std::string_view context,
-                                     const ExecuteRequest& request,
-                                     const EventSink& sink) {
-  return recorder_.execute(caller, deed_of(sandbox, context, request, recorder_.trail()),
-                           guard_.work(caller, sandbox), sink, [&](const EventSink& watched) {
-                             return policies_.execute(caller, sandbox, context, request, watched);
-                           });
-}
-
-Result<void> GuardedService::reply_input(const Caller& caller,
-                                         std::string_view sandbox,
-                                         std::string_view context,
-                                         const InputReply& reply) {
-  return recorder_.act(caller, deed("context.input", sandbox, context),
-                       guard_.sandbox(caller, kRun, sandbox),
-                       [&] { return inner_.reply_input(caller, sandbox, context, reply); });
-}
-
-Result<void> GuardedService::reply_tool(const Caller& caller,
-                                        std::string_view sandbox,
-                                        std::string_view context,
-                                        const ToolReply& reply) {
-  Deed replying = deed("tool.reply", sandbox, context);
-  replying.subject = reply.call;
-  return recorder_.act(caller, std::move(replying), guard_.sandbox(caller, kRun, sandbox),
-                       [&] { return inner_.reply_tool(caller, sandbox, context, reply); });
-}
-
-Result<ToolWait> GuardedService::tool_wait(const Caller& caller,
-                                           std::string_view sandbox,
-                                           std::string_view context,
-                                           std::string_view call) {
-  GB_TRY(recorder_.allowed(caller, deed("tool.look", sandbox, context),
-                           guard_.sandbox(caller, kRead, sandbox)));
-  return inner_.tool_wait(caller, sandbox, context, call);
-}
-
-Result<void> GuardedService::agree_to_tool(const Caller& caller,
-                                           std::string_view sandbox,
-                                           std::string_view context,
-                                           std::string_view call,
-                                           std::string_view hash) {
-  Deed agreeing = deed("tool.agree", sandbox, context);
-  agreeing.subject = call;
-  return recorder_.act(caller, std::move(agreeing), guard_.sandbox(caller, kApprove, sandbox),
-                       [&] { return inner_.agree_to_tool(caller, sandbox, context, call, hash); });
-}
-
-Result<Completion> GuardedService::complete(const Caller& caller,
-                                            std::string_view sandbox,
-                                            std::string_view context,
-                                            const CodePlace& place) {
-  GB_TRY(recorder_.allowed(caller, deed("context.complete", sandbox),
-                           guard_.sandbox(caller, kRun, sandbox)));
-  return inner_.complete(caller, sandbox, context, place);
-}
-
-Result<Inspection> GuardedService::inspect(const Caller& caller,
-                                           std::string_view sandbox,
-                                           std::string_view context,
-                                           const CodePlace& place,
-                                           int detail) {
-  GB_TRY(recorder_.allowed(caller, deed("context.inspect", sandbox),
-                           guard_.sandbox(caller, kRun, sandbox)));
-  return inner_.inspect(caller, sandbox, context, place, detail);
-}
-
-Result<std::uint32_t> GuardedService::checkpoint(const Caller& caller,
-                                                 std::string_view sandbox,
-                                                 std::string_view context) {
-  return recorder_.act(caller, deed("context.checkpoint", sandbox, context),
-                       guard_.sandbox(caller, kRun, sandbox),
-                       [&] { return inner_.checkpoint(caller, sandbox, context); });
-}
-
-Result<std::uint32_t> GuardedService::rollback(const Caller& caller,
-                                               std::string_view sandbox,
-                                               std::string_view context,
-                                               std::optional<std::uint32_t> checkpoint) {
-  return recorder_.act(caller, deed("context.rollback", sandbox, context),
-                       guard_.work(caller, sandbox),
-                       [&] { return inner_.rollback(caller, sandbox, context, checkpoint); });
-}
-
-Result<ContextInfo> GuardedService::fork_context(const Caller& caller,
-                                                 std::string_view sandbox,
-                                                 std::string_view context,
-                                                 std::uint32_t checkpoint) {
-  return recorder_.act(
-      caller, deed("context.fork", sandbox, context), guard_.work(caller, sandbox),
-      [&]() -> Result<ContextInfo> {
-        ContextInfo fork = GB_TRY(inner_.fork_context(caller, sandbox, context, checkpoint));
-        policies_.forked(caller, sandbox, context, fork.id);
-        return fork;
-      },
-      [](const auto& made, Deed& deed) { deed.details["made"] = made->id; });
-}
-
-Result<std::vector<std::string>> GuardedService::dry_runs(const Caller& caller,
-                                                          std::string_view sandbox) {
-  GB_TRY(recorder_.allowed(caller, deed("dry_run.list", sandbox),
-                           guard_.sandbox(caller, kRead, sandbox)));
-  return inner_.dry_runs(caller, sandbox);
-}
-
-Result<void> GuardedService::decide_dry_run(const Caller& caller,
-                                            std::string_view sandbox,
-                                            std::string_view dry_run,
-                                            const DryRunDecision& decision) {
-  Deed deciding = deed(decision.commit ? "dry_run.commit" : "dry_run.discard", sandbox);
-  deciding.subject = to_utf8(dry_run.substr(0, 64));
-  // To take something back is possible while the disk is full, and in a sandbox that is stopped.
-  deciding.frees = !decision.commit;
-  return recorder_.act(
-      caller, std::move(deciding),
-      decision.commit ? guard_.work(caller, sandbox) : guard_.sandbox(caller, kRun, sandbox),
-      [&] { return inner_.decide_dry_run(caller, sandbox, dry_run, decision); });
-}
-
-Result<std::string> GuardedService::notebook(const Caller& caller,
-                                             std::string_view sandbox,
-                                             std::string_view context,
-                                             NotebookFormat format) {
-  GB_TRY(recorder_.allowed(caller, deed("context.read", sandbox),
-                           guard_.sandbox(caller, kRead, sandbox)));
-  return inner_.notebook(caller, sandbox, context, format);
-}
-
-Result<void> GuardedService::install_packages(const Caller& caller,
-                                              std::string_view sandbox,
-                                              const PackagesRequest& request,
-                                              const EventSink& sink) {
-  return recorder_.execute(caller, deed_of(sandbox, request), guard_.work(caller, sandbox), sink,
-                           [&](const EventSink& watched) -> Result<void> {
-                             GB_TRY(policies_.packages(caller, sandbox, request, watched));
-                             return inner_.install_packages(caller, sandbox, request, watched);
-                           });
-}
-
-Result<void> GuardedService::judge(const Caller& caller,
-                                   const JudgeRequest& request,
-                                   const EventSink& sink) {
-  return recorder_.execute(caller, deed_of(request, recorder_.trail()), guard_.work(caller), sink,
-                           [&](const EventSink& watched) -> Result<void> {
-                             const PolicyGate::Demands demands =
-                                 GB_TRY(policies_.demands(caller, request.program));
-                             const auto judge = [&](const JudgeRequest& raised) -> Result<void> {
-                               GB_TRY(policies_.judge(caller, raised, watched));
-                               return inner_.judge(caller, raised, watched);
-                             };
-                             return with_demands(request, demands, judge);
-                           });
-}
-
-Result<void> GuardedService::run_in_template(const Caller& caller,
-                                             const RunRequest& request,
-                                             const EventSink& sink) {
-  const PolicyGate::Demands demands = GB_TRY(policies_.demands(caller, request));
-  return with_demands(request, demands, [&](const RunRequest& raised) -> Result<void> {
-    GB_TRY(policies_.run(caller, raised, sink));
-    if (raised.checks.reviews.empty()) {
-      return inner_.run(caller, raised, sink);
-    }
-    // The sandbox has ended when the verdict is passed on.
-    std::string verdict;
-    GB_TRY(inner_.run(caller, raised, [&](std::string_view event) {
-      if (is_verdict_event(event)) {
-        verdict = event;
-        return true;
-      }
-      return sink(event);
-    }));
-    if (!verdict.empty()) {
-      (void)sink(policies_.reviews().reviewed(caller, raised, verdict, sink));
-    }
-    return {};
-  });
-}
-
-Result<void> GuardedService::run(const Caller& caller,
-                                 const RunRequest& request,
-                                 const EventSink& sink) {
-  Result<void> may = guard_.work(caller);
-  const bool replays = !request.replay_network.empty();
-  if (may && replays) {
-    may = guard_.tenant(caller, kAdmin);
-  }
-  NetworkTape tape;
-  return recorder_.execute(
-      caller, deed_of(request, recorder_.trail()), std::move(may), sink,
-      [&](const EventSink& watched) -> Result<void> {
-        if (replays) {
-          tape.recording = GB_TRY(recording_of(caller, request.replay_network));
-        }
-        std::optional<RunRequest> changed;  // A request may have megabytes of files.
-        if (!request.image.empty()) {
-          const auto wanted = [&watched] { return watched({}); };
-          changed = GB_TRY(with_template(caller, request, wanted));
-        }
-        if (tape.recording || tape.room > 0) {
-          changed = changed ? std::move(changed) : request;
-          changed->tape = std::move(tape);
-        }
-        return run_in_template(caller, changed ? *changed : request, watched);
-      },
-      !replays && lets_out(request.network) ? &tape : nullptr);
-}
-
-// What the network answered to a run that the caller may read about.
-Result<std::string> GuardedService::recording_of(const Caller& caller, const std::string& run) {
-  const audit::Page found =
-      GB_TRY(audit_records(caller, {.newest = 1, .action = "run.end", .sandbox = run}));
-  const Error none(ErrorCode::kNotFound,
-                   "no network was recorded of the run '" + printable(run) + "'",
-                   "runs are recorded for this while the daemon runs with --audit-network");
-  if (found.records.empty() || recorder_.trail() == nullptr ||
-      recorder_.trail()->recordings() == nullptr) {
-    return none;
-  }
-  const audit::Record& end = found.records.front();
-  const auto claim = audit::recording_claim(end);
-  return claim
-             ? recorder_.trail()->recordings()->read(end.entry.tenant, claim->start, claim->sha256)
-             : Result<std::string>(none);
-}
-
-// Processes.
-
-Result<std::unique_ptr<ProcessFeed>> GuardedService::start_process(const Caller& caller,
-                                                                   std::string_view sandbox,
-                                                                   const ProcessRequest& request) {
-  const Deed starting = deed_of(sandbox, request, recorder_.trail());
-  auto feed = recorder_.act(caller, starting, guard_.work(caller, sandbox),
-                            [&]() -> Result<std::unique_ptr<ProcessFeed>> {
-                              GB_TRY(policies_.process(caller, sandbox, request));
-                              return inner_.start_process(caller, sandbox, request);
-                            });
-  return guard_.feed(caller, std::move(feed));
-}
-
-Result<std::unique_ptr<ProcessFeed>> GuardedService::attach_process(const Caller& caller,
-                                                                    std::string_view sandbox,
-                                                                    std::uint32_t pid) {
-  GB_TRY(recorder_.allowed(caller, deed("process.attach", sandbox),
-                           guard_.sandbox(caller, kRun, sandbox)));
-  return guard_.feed(caller, inner_.attach_process(caller, sandbox, pid));
-}
-
-Result<std::vector<ProcessInfo>> GuardedService::processes(const Caller& caller,
-                                                           std::string_view sandbox) {
-  GB_TRY(recorder_.allowed(caller, deed("process.list", sandbox),
-                           guard_.sandbox(caller, kLook, sandbox)));
-  return inner_.processes(caller, sandbox);
-}
-
-Result<void> GuardedService::signal_process(const Caller& caller,
-                                            std::string_view sandbox,
-                                            std::uint32_t pid,
-                                            int signal) {
-  Deed signaling = freeing(deed("process.signal", sandbox));
-  signaling.details = {{"pid", pid}, {"signal", signal}};
-  return recorder_.act(caller, std::move(signaling), guard_.sandbox(caller, kRun, sandbox),
-                       [&] { return inner_.signal_process(caller, sandbox, pid, signal); });
-}
-
-Result<void> GuardedService::write_process(const Caller& caller,
-                                           std::string_view sandbox,
-                                           std::uint32_t pid,
-                                           std::string_view bytes) {
-  // Keys of a terminal are such writes, and commands: they are recorded, but wait for no disk.
-  Deed writing = deed("process.input", sandbox);
-  writing.details["pid"] = pid;
-  if (recorder_.trail() != nullptr) {
-    recorder_.trail()->add_text(writing.details, "input", bytes);
-  }
-  GB_TRY(recorder_.allowed(caller, writing, guard_.work(caller, sandbox)));
-  GB_TRY(recorder_.remark(caller, writing));
-  return inner_.write_process(caller, sandbox, pid, bytes);
-}
-
-Result<void> GuardedService::close_stdin(const Caller& caller,
-                                         std::string_view sandbox,
-                                         std::uint32_t pid) {
-  GB_TRY(recorder_.allowed(caller, deed("process.input", sandbox),
-                           guard_.sandbox(caller, kRun, sandbox)));
-  return inner_.close_stdin(caller, sandbox, pid);
-}
-
-Result<void> GuardedService::resize(const Caller& caller,
-                                    std::string_view sandbox,
-                                    std::uint32_t pid,
-                                    ProcessRequest::Terminal size) {
-  GB_TRY(recorder_.allowed(caller, deed("process.resize", sandbox),
-                           guard_.sandbox(caller, kRun, sandbox)));
-  return inner_.resize(caller, sandbox, pid, size);
 }
 
 // Files, names of templates, and the whole daemon.

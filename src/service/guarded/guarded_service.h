@@ -196,10 +196,6 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
 
  private:
   // The request with the template that its image is.
-  template <typename Request>
-  Result<Request> with_template(const Caller& caller,
-                                const Request& request,
-                                const std::function<bool()>& wanted);
   Result<SandboxInfo> create_from_template(const Caller& caller, const SandboxRequest& request);
   Result<std::string> recording_of(const Caller& caller, const std::string& run);
   Result<void> run_in_template(const Caller& caller,

@@ -33,6 +33,17 @@ class ImageTemplates {
                            const NetworkRules& rules,
                            const std::function<bool()>& wanted);
 
+  // The request with that template in place of its image.
+  template <typename Request>
+  Result<Request> in_place_of_image(const Caller& caller,
+                                    const Request& request,
+                                    const std::function<bool()>& wanted) {
+    Request found = request;
+    found.template_name = GB_TRY(find(caller, request.image, request.network, wanted));
+    found.image.clear();
+    return found;
+  }
+
  private:
   SandboxService& service_;
   const Guard& guard_;

@@ -5,16 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/check.h"
 #include "base/digest/digest.h"
 #include "base/random.h"
 #include "base/shell_words.h"
 #include "base/text.h"
 #include "guard/policy/analysers.h"
 #include "guard/policy/assessment_json.h"
-#include "service/api/template_service.h"
 #include "service/guarded/call_gate.h"
-#include "service/policies/policy_walls.h"
 #include "service/runs/analyser_program.h"
 #include "spec/json/verdict_json.h"
 #include "trace/span.h"
@@ -31,23 +28,6 @@ using policy::Policy;
 constexpr std::chrono::seconds kBeat{1};
 // A dry run is kept for longer than its question, so that what is approved last can be committed.
 constexpr std::chrono::seconds kDecisionTime{60};
-
-std::map<std::string, Policy, std::less<>> parse_shipped() {
-  std::map<std::string, Policy, std::less<>> parsed;
-  for (const std::string_view name : policy::shipped_policies()) {
-    auto policy = policy::parse_policy(policy::shipped_policy(name), name);
-    GB_CHECK(policy.has_value());
-    parsed.emplace(name, *std::move(policy));
-  }
-  return parsed;
-}
-
-Policy refusing_all(const std::string& name) {
-  Policy policy;
-  policy.origin = name;
-  policy.lists[policy::Subject::kLanguages].otherwise = Action::kRefuse;
-  return policy;
-}
 
 std::vector<std::string> grants_of(const NetworkRules& network) {
   std::vector<std::string> grants;
@@ -109,26 +89,6 @@ Result<NamedLocks::Held> wait_turn(NamedLocks& turns,
   }
 }
 
-Result<TierWish> raise_floors(TierWish wish, const std::vector<Policy>& policies) {
-  for (const Policy& policy : policies) {
-    wish = GB_TRY(raise_floor(std::move(wish), policy));
-  }
-  return wish;
-}
-
-// The operator's tier, where the wish leaves it open and no policy demands a stronger one.
-Result<TierWish> with_usual_tier(TierWish wish,
-                                 const std::string& usual,
-                                 const std::vector<Policy>& policies) {
-  if (!usual.empty() && wish.exactly.empty()) {
-    auto usually = raise_floors({.exactly = usual, .at_least = wish.at_least}, policies);
-    if (usually && candidate_tiers(*usually)) {
-      return usually;
-    }
-  }
-  return raise_floors(std::move(wish), policies);
-}
-
 // A dry run fails for these reasons before anything was executed.
 bool can_have_none(ErrorCode code) {
   return code == ErrorCode::kUnsupported || code == ErrorCode::kConflict ||
@@ -147,109 +107,10 @@ std::string command_text(const std::vector<std::string>& argv) {
 
 PolicyGate::PolicyGate(SandboxService& service, PolicyOptions options)
     : service_(service),
-      options_(std::move(options)),
-      shipped_(parse_shipped()),
-      languages_(Registry::load(Registry::user_directories())),
-      approvals_(options_.approval_time),
-      reviews_(options_.approval_time) {}
-
-Result<void> PolicyGate::known(const std::vector<std::string>& names) const {
-  for (const std::string& name : names) {
-    if (!shipped_.contains(name)) {
-      std::string all;
-      for (const auto& [each, policy] : shipped_) {
-        all += (all.empty() ? "" : ", ") + each;
-      }
-      return Error(ErrorCode::kInvalid, "unknown policy '" + printable(name) + "'",
-                   "the policies are " + all);
-    }
-  }
-  return {};
-}
-
-std::vector<Policy> PolicyGate::holding(const Caller& caller,
-                                        const std::vector<std::string>& names) const {
-  std::vector<Policy> policies = options_.always;
-  if (const auto own = options_.of_tenants.find(caller.tenant); own != options_.of_tenants.end()) {
-    policies.insert(policies.end(), own->second.begin(), own->second.end());
-  }
-  for (const std::string& name : names) {
-    // Unknown is what an older or newer version knew: then nothing is known to be allowed.
-    const auto found = shipped_.find(name);
-    policies.push_back(found != shipped_.end() ? found->second : refusing_all(name));
-  }
-  return policies;
-}
-
-std::vector<Policy> PolicyGate::examining(const Caller& caller,
-                                          const std::vector<std::string>& names) const {
-  std::vector<Policy> policies = holding(caller, names);
-  std::erase_if(policies, [](const Policy& policy) { return !policy.examines(); });
-  return policies;
-}
-
-template <typename Asked>
-Result<PolicyGate::Demands> PolicyGate::with_template(const Caller& caller,
-                                                      const Asked& request) const {
-  GB_TRY(known(request.policies));
-  Demands demands{.policies = request.policies,
-                  .tier = request.tier,
-                  .rules = {},
-                  .nested = request.nested};
-  // One that is not there fails where it is to be used.
-  if (const auto info = service_.template_service().find(caller, request.template_name)) {
-    for (const std::string& name : info->policies) {
-      if (std::ranges::find(demands.policies, name) == demands.policies.end()) {
-        demands.policies.push_back(name);
-      }
-    }
-    demands.nested = demands.nested || (info->parts.nested && !request.as_root);
-  }
-  return demands;
-}
-
-Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
-                                                const RunRequest& request) const {
-  Demands demands = GB_TRY(with_template(caller, request));
-  const std::vector<Policy> policies = holding(caller, demands.policies);
-  std::string usual = options_.tier;
-  if (!usual.empty()) {
-    const auto language = languages_.find(language_of(request));
-    if (language && !language->tier.empty()) {
-      usual.clear();  // What only one tier can run goes there.
-    }
-  }
-  demands.tier = GB_TRY(with_usual_tier(std::move(demands.tier), usual, policies));
-  demands.rules = guest_rules_of(policies);
-  demands.checks = request.checks;
-  for (const Policy& policy : policies) {
-    demands.checks.add(policy.checks);
-  }
-  return demands;
-}
-
-Result<PolicyGate::Demands> PolicyGate::demands(const Caller& caller,
-                                                const SandboxRequest& request) const {
-  Demands demands = GB_TRY(with_template(caller, request));
-  const std::vector<Policy> policies = holding(caller, demands.policies);
-  demands.tier = GB_TRY(with_usual_tier(std::move(demands.tier), options_.tier, policies));
-  demands.rules = guest_rules_for_contexts(policies, languages_);
-  return demands;
-}
-
-std::vector<Policy> PolicyGate::of_sandbox(const Caller& caller, std::string_view sandbox) const {
-  // One that is not there fails where it is to be used.
-  const auto info = service_.find(caller, sandbox);
-  return examining(caller, info ? info->policies : std::vector<std::string>());
-}
-
-std::string PolicyGate::language_of(const RunRequest& request) const {
-  const auto language =
-      request.language.empty()
-          ? languages_.detect(request.name, std::string_view(request.code).substr(0, 512))
-          : languages_.find(request.language);
-  return language ? language->id : request.language;
-}
+      approval_time_(options.approval_time),
+      holding_(service, std::move(options)),
+      approvals_(approval_time_),
+      reviews_(approval_time_) {}
 
 RunAnalyser PolicyGate::in_sandbox_of(const Caller& caller) const {
   return [this, caller](const std::string& units) -> Result<AnalyserEnd> {
@@ -388,7 +249,7 @@ Result<std::unique_ptr<Trial>> PolicyGate::try_first(const Cell& cell, Approval&
     keyed.idempotency_key = kept ? kept->key : random_name();
     keyed.dry_run_seal = kept ? kept->seal : "";
   }
-  auto tried = Trial::run(place, keyed, options_.approval_time + kDecisionTime, cell.sink);
+  auto tried = Trial::run(place, keyed, approval_time_ + kDecisionTime, cell.sink);
   if (!tried && !kept && can_have_none(tried.error().code())) {
     question.no_dry_run = tried.error().message();
     return std::unique_ptr<Trial>();
@@ -407,7 +268,7 @@ Result<void> PolicyGate::execute(const Caller& caller,
                                  std::string_view context,
                                  const ExecuteRequest& request,
                                  const EventSink& sink) {
-  const std::vector<Policy> policies = of_sandbox(caller, sandbox);
+  const std::vector<Policy> policies = holding_.of_sandbox(caller, sandbox);
   const Cell cell{caller, sandbox, context, request, sink};
   if (policies.empty()) {
     return carry_out(cell);
@@ -469,7 +330,7 @@ Result<void> PolicyGate::carry_out(const Cell& cell) {
   if (!cell.request.tools.tools.empty()) {
     // One that is not there fails where it is to be used.
     const auto info = service_.find(cell.caller, cell.sandbox);
-    policies = holding(cell.caller, info ? info->policies : std::vector<std::string>());
+    policies = holding_.all(cell.caller, info ? info->policies : std::vector<std::string>());
     std::erase_if(policies, [](const Policy& policy) { return !policy.tools; });
   }
   if (policies.empty()) {
@@ -495,12 +356,12 @@ void PolicyGate::copied(const Caller& caller, std::string_view sandbox, std::str
 Result<void> PolicyGate::run(const Caller& caller,
                              const RunRequest& request,
                              const EventSink& sink) {
-  const std::vector<Policy> policies = examining(caller, request.policies);
+  const std::vector<Policy> policies = holding_.examining(caller, request.policies);
   if (policies.empty()) {
     return {};
   }
   Request asked{.kind = "run",
-                .units = {{language_of(request), request.code, request.name}},
+                .units = {{holding_.language_of(request), request.code, request.name}},
                 .grants = all_grants_of(request)};
   if (!request.verify.empty()) {
     asked.units.push_back({"bash", request.verify});
@@ -516,17 +377,17 @@ Result<void> PolicyGate::run(const Caller& caller,
 Result<void> PolicyGate::judge(const Caller& caller,
                                const JudgeRequest& request,
                                const EventSink& sink) {
-  const std::vector<Policy> policies = examining(caller, request.program.policies);
+  const std::vector<Policy> policies = holding_.examining(caller, request.program.policies);
   if (policies.empty()) {
     return {};
   }
-  Request asked{
-      .kind = "judge",
-      .units = {{language_of(request.program), request.program.code, request.program.name}}};
+  Request asked{.kind = "judge",
+                .units = {{holding_.language_of(request.program), request.program.code,
+                           request.program.name}}};
   add_inputs(request.program, asked.inputs);
   if (request.checker) {
     asked.units.push_back(
-        {language_of(*request.checker), request.checker->code, request.checker->name});
+        {holding_.language_of(*request.checker), request.checker->code, request.checker->name});
     add_inputs(*request.checker, asked.inputs);
   }
   GB_TRY(decide(caller, policies, asked, sink));
@@ -536,7 +397,7 @@ Result<void> PolicyGate::judge(const Caller& caller,
 Result<void> PolicyGate::process(const Caller& caller,
                                  std::string_view sandbox,
                                  const ProcessRequest& request) {
-  const std::vector<Policy> policies = of_sandbox(caller, sandbox);
+  const std::vector<Policy> policies = holding_.of_sandbox(caller, sandbox);
   if (policies.empty()) {
     return {};
   }
@@ -561,7 +422,7 @@ Result<void> PolicyGate::packages(const Caller& caller,
                                   std::string_view sandbox,
                                   const PackagesRequest& request,
                                   const EventSink& sink) {
-  const std::vector<Policy> policies = of_sandbox(caller, sandbox);
+  const std::vector<Policy> policies = holding_.of_sandbox(caller, sandbox);
   if (policies.empty()) {
     return {};
   }
@@ -579,8 +440,8 @@ Result<void> PolicyGate::packages(const Caller& caller,
 }
 
 Result<void> PolicyGate::recipe(const Caller& caller, const Recipe& recipe) {
-  GB_TRY(known(recipe.policies));
-  const std::vector<Policy> policies = examining(caller, {});
+  GB_TRY(holding_.known(recipe.policies));
+  const std::vector<Policy> policies = holding_.examining(caller, {});
   if (policies.empty()) {
     return {};
   }

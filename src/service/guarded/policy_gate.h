@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,30 +11,17 @@
 
 #include "base/named_locks.h"
 #include "guard/policy/policy.h"
-#include "language/registry.h"
 #include "service/api/sandbox_service.h"
 #include "service/guarded/approvals.h"
 #include "service/guarded/cell_history.h"
+#include "service/guarded/holding_policies.h"
 #include "service/guarded/reviews.h"
 #include "service/guarded/trial.h"
-#include "service/policies/tier_floor.h"
 #include "service/runs/analysis.h"
 #include "service/templates/recipe.h"
 
 namespace glovebox {
 
-struct PolicyOptions {
-  std::string tier{};  // Of what names none, as far as policies leave that open; empty: any.
-  std::vector<policy::Policy> always{};  // For every program of every tenant.
-  // For every program of a tenant, by its name.
-  std::map<std::string, std::vector<policy::Policy>, std::less<>> of_tenants{};
-  std::chrono::seconds approval_time{300};  // How long a program waits for a person.
-};
-
-// The policies that hold are those of the daemon, those of the tenant, and those that a sandbox or
-// run was made with, by its request and its template; the strictest decides. Where none holds,
-// nothing is analysed, and nothing costs anything.
-//
 // Each function lets a program pass, or fails with kRefused: a policy refuses it, or a person did
 // who was asked, or nobody answered in time. It blocks meanwhile; `sink` is told whom it waits for,
 // by an event "approval_needed". Any thread; the service outlives it.
@@ -43,18 +29,7 @@ class PolicyGate {
  public:
   PolicyGate(SandboxService& service, PolicyOptions options);
 
-  // What policies demand of a sandbox.
-  struct Demands {
-    std::vector<std::string> policies;  // Those that it asks for, and those of its template.
-    TierWish tier;                      // With their floor.
-    GuestRules rules;                   // What can be started and written.
-    bool nested = false;                // It asks for that, or its template does.
-    Checks checks{};                    // Of a run: its own, and theirs.
-  };
-  // Of a run, and of a sandbox with contexts. Fails with kInvalid unless each policy that is asked
-  // for is the name of a shipped one, and as raise_floor() does.
-  [[nodiscard]] Result<Demands> demands(const Caller& caller, const RunRequest& request) const;
-  [[nodiscard]] Result<Demands> demands(const Caller& caller, const SandboxRequest& request) const;
+  [[nodiscard]] const HoldingPolicies& holding() const { return holding_; }
 
   // Executes, too: before the question, as a dry run, where the policies that ask want one. Cells
   // of a context take turns, so that each is analysed together with those before it. Calls of tools
@@ -101,18 +76,6 @@ class PolicyGate {
     std::vector<std::string> inputs{};  // What else would make it another program.
   };
 
-  [[nodiscard]] Result<void> known(const std::vector<std::string>& names) const;
-  // What is asked for together with what the template asks for; no tier yet, and no rules.
-  template <typename Asked>
-  [[nodiscard]] Result<Demands> with_template(const Caller& caller, const Asked& request) const;
-  [[nodiscard]] std::vector<policy::Policy> holding(const Caller& caller,
-                                                    const std::vector<std::string>& names) const;
-  // Those of them that need an analysis.
-  [[nodiscard]] std::vector<policy::Policy> examining(const Caller& caller,
-                                                      const std::vector<std::string>& names) const;
-  [[nodiscard]] std::vector<policy::Policy> of_sandbox(const Caller& caller,
-                                                       std::string_view sandbox) const;
-  [[nodiscard]] std::string language_of(const RunRequest& request) const;
   [[nodiscard]] RunAnalyser in_sandbox_of(const Caller& caller) const;
   struct Judgement {
     bool parsed = false;                 // All of it could be analysed.
@@ -142,9 +105,8 @@ class PolicyGate {
   Result<std::unique_ptr<Trial>> try_first(const Cell& cell, Approval& question);
 
   SandboxService& service_;
-  const PolicyOptions options_;
-  std::map<std::string, policy::Policy, std::less<>> shipped_;
-  const Registry languages_;
+  const std::chrono::seconds approval_time_;
+  const HoldingPolicies holding_;
   Approvals approvals_;
   Reviews reviews_;
   CellHistory history_;

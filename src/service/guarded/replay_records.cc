@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 // Of one stream, as JSON; more is hashed alone, and beyond the second not even that.
 constexpr std::size_t kMostText = 64UL << 10;
 constexpr std::size_t kMostHashed = 16UL << 20;
-constexpr std::size_t kMostFiles = 100;
+constexpr std::size_t kMostFileNames = 100;
 
 Json limits_of(const LimitWishes& wishes) {
   Json limits = Json::object();
@@ -197,7 +197,7 @@ Json output_of(std::string_view verdict) {
   Json files = Json::array();
   const auto list = raw_member(verdict, "files");
   for (const std::string_view item : list ? raw_items(*list) : std::vector<std::string_view>()) {
-    if (files.size() == kMostFiles) {
+    if (files.size() == kMostFileNames) {
       break;
     }
     const Json file = Json::parse(item, nullptr, false);
