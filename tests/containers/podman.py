@@ -139,9 +139,10 @@ class PodmanService(Podman):
             self.service.wait(PATIENCE_S)
         super().discard()
         # The group of all containers that were asked for over the socket, if it was the last.
-        for group in pathlib.Path("/sys/fs/cgroup").glob("*/libpod_parent"):
-            with contextlib.suppress(OSError):
-                group.rmdir()
+        for pattern in ("*/libpod_parent/conmon", "*/libpod_parent"):
+            for group in pathlib.Path("/sys/fs/cgroup").glob(pattern):
+                with contextlib.suppress(OSError):
+                    group.rmdir()
 
 
 def last_line(done):
