@@ -128,7 +128,7 @@ Result<void> load_image(const RunOptionsText& options, RunPlan& plan) {
         }
         return true;
       },
-      [](std::uint64_t) { return Result<void>(); });
+      {.spend = [](std::uint64_t) { return Result<void>(); }});
   BuildNetwork network{.rules = plan.request.network.value_or(NetworkRules()),
                        .public_only = false};
   network.rules.credentials = {};

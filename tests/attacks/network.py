@@ -66,11 +66,12 @@ class NameServer:
 
 
 class WebServer:
-    """An HTTP server on 127.0.0.1 that remembers each request it got."""
+    """An HTTP server on 127.0.0.1 that remembers each request it got, and calls `told` then."""
 
     def __init__(self):
         served = self
         self.requests = []
+        self.told = lambda: None
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -85,6 +86,7 @@ class WebServer:
                 else:
                     body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 served.requests.append((self.command, self.path, dict(self.headers), body))
+                served.told()
                 answer = b"here you are"
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(answer)))

@@ -8,6 +8,7 @@ import unittest
 from unittest import mock
 
 from daemon import Daemon, wait_until
+from tenant import Tenant
 from test_network import NO_PROXY, sandbox_with_native_tier
 from network import NameServer, WebServer  # tests/attacks, which test_network knows
 
@@ -34,12 +35,12 @@ class FromDebootstrap(unittest.TestCase):
     def setUp(self):
         self.web.requests.clear()
 
-    def build_fails(self, *rules):
+    def build_fails(self, *rules, key=None):
         """The events of a build by who is no administrator. It leaves neither a template nor a piece of one."""
         answer = self.daemon.ask("POST", "/v1/templates", {
             "name": "debian", "network": {"allow": rules},
             "base": {"debootstrap": {"suite": "bookworm", "mirror": f"http://{self.mirror}/debian"}}},
-            {"Accept": "application/x-ndjson"}, key=self.key)
+            {"Accept": "application/x-ndjson"}, key=key or self.key)
         events = [json.loads(line) for line in answer.body.splitlines()] if answer.status == 200 else [answer.json]
         self.assertEqual(self.daemon.ask("GET", "/v1/templates/debian").status, 404)
         wait_until(lambda: [piece.name for piece in (self.daemon.data / "templates").iterdir()] == [".memory"],
@@ -66,6 +67,24 @@ class FromDebootstrap(unittest.TestCase):
         self.assertIn("/debian/dists/bookworm/InRelease", [path for _, path, _, _ in self.web.requests])
         self.assertIn("debootstrap failed: E: ", failed["message"])
         self.assertIn("check that the mirror has the suite", failed["hint"])
+
+    @unittest.skipIf(os.geteuid() != 0, "an ordinary user's daemon has no disk images")
+    def test_its_disk_counts_for_the_tenant_while_it_is_there(self):
+        tenant = Tenant(self.daemon, "deb-room", disk=4 << 30)
+        used = []
+        with mock.patch.object(self.web, "told", lambda: used.append(tenant.disk())):
+            *_, failed = self.build_fails(*self.rules, key=tenant.key)
+        self.assertIn("debootstrap failed: E: ", failed["message"])
+        # One GiB is what any build takes. Beside it there is room for 2, neither for 8 nor for 4.
+        self.assertEqual({bytes >> 30 for bytes in used}, {3}, used)
+        self.assertEqual(tenant.disk(), 0)
+
+    @unittest.skipIf(os.geteuid() != 0, "an ordinary user's daemon has no disk images")
+    def test_a_tenant_without_room_for_its_disk_fetches_nothing(self):
+        tenant = Tenant(self.daemon, "deb-no-room", disk=1500 << 20)
+        *_, failed = self.build_fails(*self.rules, key=tenant.key)
+        self.assertIn("would exceed the tenant's disk quota", failed["message"])
+        self.assertEqual((self.web.requests, tenant.disk()), ([], 0))
 
 
 if __name__ == "__main__":

@@ -162,6 +162,10 @@ class Caller {
                            : Error(ErrorCode::kConflict, "there is no room for the template");
   }
 
+  void give_back(std::uint64_t bytes) {
+    (void)send(MessageType::kEvent, pack({{"give_back", bytes}}));
+  }
+
   // What a template's name stands for. The caller sends the size of its answer in front of it.
   Result<TemplateParts> find_base(const std::string& name) {
     if (!send(MessageType::kEvent, pack({{"base", name}}))) {
@@ -221,6 +225,11 @@ class Caller {
   const UniqueFd grants_;
 };
 
+BuildRoom room_of(Caller& caller) {
+  return {.spend = [&caller](std::uint64_t bytes) { return caller.spend(bytes); },
+          .give_back = [&caller](std::uint64_t bytes) { caller.give_back(bytes); }};
+}
+
 // What a daemon with fewer rights may not have done for it.
 Result<void> check_foreign(const Recipe& recipe) {
   struct stat status {};
@@ -245,7 +254,7 @@ Result<Done> send_archive(const json& order, const std::string& directory, Calle
   }
   const ContentStore store = GB_TRY(ContentStore::open(directory + "/templates"));
   BuildMonitor monitor([&caller](const BuildEvent& event) { return caller.tell(event); },
-                       [&caller](std::uint64_t bytes) { return caller.spend(bytes); });
+                       room_of(caller));
   GB_TRY(export_template(order.value("name", std::string()), *parts, store, monitor,
                          {.begin =
                               [&caller](std::uint64_t size) {
@@ -272,7 +281,7 @@ Result<Done> build(const json& order,
   }
   const ContentStore store = GB_TRY(ContentStore::open(directory + "/templates"));
   BuildMonitor monitor([&caller](const BuildEvent& event) { return caller.tell(event); },
-                       [&caller](std::uint64_t bytes) { return caller.spend(bytes); });
+                       room_of(caller));
   const BuildNetwork network{.rules = recipe.network,
                              .public_only = order.value("public_only", true)};
   BuiltParts built = GB_TRY(

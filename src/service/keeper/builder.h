@@ -8,6 +8,7 @@
 //   events   {"kind", "step", "steps", "text"}: a BuildEvent
 //            {"spend": BYTES}: will be written; the caller puts a byte into the pipe that it passed
 //            as the first descriptor: 1 if they may be, else 0
+//            {"give_back": BYTES}: of those, as many are there no more
 //            {"size": BYTES}, then {"bytes": …} again and again: of an archive
 //   answer   {"parts", "cached", "sizes"}, with the descriptors that hold the pieces; {} for an
 //            archive

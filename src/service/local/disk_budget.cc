@@ -62,6 +62,12 @@ Result<void> DiskBudget::spend(std::uint64_t bytes) {
   return {};
 }
 
+void DiskBudget::give_back(std::uint64_t bytes) {
+  spent_ -= std::min(spent_, bytes);
+  counted_ = spent_;
+  lease_.shrink_disk(Bytes{counted_});
+}
+
 QuotaLease DiskBudget::settle(std::uint64_t bytes) && {
   lease_.shrink_disk(Bytes{bytes});
   return std::move(lease_);

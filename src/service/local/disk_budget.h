@@ -29,6 +29,9 @@ class DiskBudget {
   // kUnavailable where the disk itself is nearly full; then they are not counted.
   Result<void> spend(std::uint64_t bytes);
 
+  // Of what was spent, at most `bytes` are there no more.
+  void give_back(std::uint64_t bytes);
+
   // The end: what was spent beyond `bytes` goes back, and the rest counts as long as the lease is.
   QuotaLease settle(std::uint64_t bytes) &&;
 

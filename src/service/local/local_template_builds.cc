@@ -120,11 +120,22 @@ Result<std::shared_ptr<void>> LocalTemplates::take_turn(const Caller& caller) {
   });
 }
 
-bool LocalTemplates::answer_spend(int fd,
-                                  const json& bytes,
-                                  DiskBudget& budget,
-                                  Result<void>& room) {
-  room = budget.spend(bytes.is_number_unsigned() ? bytes.get<std::uint64_t>() : 0);
+std::optional<bool> LocalTemplates::count_disk(int fd,
+                                               const json& said,
+                                               DiskBudget& budget,
+                                               Result<void>& room) {
+  const auto number = [](const json& bytes) {
+    return bytes.is_number_unsigned() ? bytes.get<std::uint64_t>() : 0;
+  };
+  if (const auto bytes = said.find("give_back"); bytes != said.end()) {
+    budget.give_back(number(*bytes));
+    return true;
+  }
+  const auto bytes = said.find("spend");
+  if (bytes == said.end()) {
+    return std::nullopt;
+  }
+  room = budget.spend(number(*bytes));
   const char granted = room ? 1 : 0;
   return ::write(fd, &granted, 1) == 1;
 }
@@ -166,8 +177,8 @@ Result<json> LocalTemplates::make(const Caller& caller,
     if (!said.is_object()) {
       return sink({});
     }
-    if (const auto bytes = said.find("spend"); bytes != said.end()) {
-      return answer_spend(grants.write.get(), *bytes, budget, room);
+    if (const auto counted = count_disk(grants.write.get(), said, budget, room)) {
+      return *counted;
     }
     if (const auto name = said.find("base"); name != said.end()) {
       const auto asked =
@@ -289,8 +300,8 @@ Result<void> LocalTemplates::export_archive(const Caller& caller,
     if (!said.is_object()) {
       return sink.take({});
     }
-    if (const auto bytes = said.find("spend"); bytes != said.end()) {
-      return answer_spend(grants.write.get(), *bytes, budget, room);
+    if (const auto counted = count_disk(grants.write.get(), said, budget, room)) {
+      return *counted;
     }
     if (const auto size = said.find("size"); size != said.end()) {
       return sink.begin(size->is_number_unsigned() ? size->get<std::uint64_t>() : 0);

@@ -113,11 +113,12 @@ class LocalTemplates final : public TemplateService {
   };
   Result<Begun> begin(const Caller& caller, const std::string& name, const QuotaUse& use);
   Result<std::shared_ptr<void>> take_turn(const Caller& caller);
-  // Whether there is room for what a builder is about to write; false when it has ended.
-  static bool answer_spend(int fd,
-                           const nlohmann::json& bytes,
-                           DiskBudget& budget,
-                           Result<void>& room);
+  // Counts what a builder writes and removes. Nothing where `said` is about something else; false
+  // when the builder has ended. `room` is whether there is room for what it is about to write.
+  static std::optional<bool> count_disk(int fd,
+                                        const nlohmann::json& said,
+                                        DiskBudget& budget,
+                                        Result<void>& room);
   Result<TemplateBuilt> finish(const Caller& caller,
                                const Recipe& recipe,
                                const std::string& source,

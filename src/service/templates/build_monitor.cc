@@ -16,9 +16,9 @@ constexpr std::size_t kMaxLog = 4UL << 20;
 
 }  // namespace
 
-BuildMonitor::BuildMonitor(BuildSink sink, BuildSpend spend)
+BuildMonitor::BuildMonitor(BuildSink sink, BuildRoom room)
     : sink_(std::move(sink)),
-      spend_(std::move(spend)),
+      room_(std::move(room)),
       canceled_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       watcher_(&BuildMonitor::watch, this) {}
 

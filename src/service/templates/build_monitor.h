@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -28,12 +29,44 @@ struct BuildEvent {
 // one at a time, from any thread.
 using BuildSink = std::function<bool(const BuildEvent&)>;
 
-// Counts bytes that the build is about to write; its error says that there is no room for them.
-using BuildSpend = std::function<Result<void>(std::uint64_t bytes)>;
+// The disk that a build may use. Both are called on the build's own thread.
+struct BuildRoom {
+  // Counts bytes that are about to be written; its error says that there is no room for them.
+  std::function<Result<void>(std::uint64_t bytes)> spend;
+  // Of those, some that are there no more.
+  std::function<void(std::uint64_t bytes)> give_back = [](std::uint64_t) {};
+};
+
+// Room for what is gone before the build is over; counted as long as this lives.
+class [[nodiscard]] BorrowedRoom {
+ public:
+  BorrowedRoom() = default;  // Of nothing.
+  BorrowedRoom(const BuildRoom& room, std::uint64_t bytes) : room_(&room), bytes_(bytes) {}
+  BorrowedRoom(BorrowedRoom&& other) noexcept
+      : room_(other.room_), bytes_(std::exchange(other.bytes_, 0)) {}
+  BorrowedRoom& operator=(BorrowedRoom&& other) noexcept {
+    shrink(0);
+    room_ = other.room_;
+    bytes_ = std::exchange(other.bytes_, 0);
+    return *this;
+  }
+  ~BorrowedRoom() { shrink(0); }
+
+  // Gives back what it has beyond `bytes`.
+  void shrink(std::uint64_t bytes) {
+    if (bytes < bytes_) {
+      room_->give_back(std::exchange(bytes_, bytes) - bytes);
+    }
+  }
+
+ private:
+  const BuildRoom* room_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
 
 class BuildMonitor {
  public:
-  BuildMonitor(BuildSink sink, BuildSpend spend);
+  BuildMonitor(BuildSink sink, BuildRoom room);
   BuildMonitor(const BuildMonitor&) = delete;
   BuildMonitor& operator=(const BuildMonitor&) = delete;
   ~BuildMonitor();
@@ -45,7 +78,12 @@ class BuildMonitor {
   void log(std::string_view text);
 
   // Before `bytes` are written that will be part of the template. On the build's own thread.
-  Result<void> spend(std::uint64_t bytes) { return spend_(bytes); }
+  Result<void> spend(std::uint64_t bytes) { return room_.spend(bytes); }
+  // Likewise `bytes` that will be no part of it. The monitor outlives the room.
+  Result<BorrowedRoom> borrow(std::uint64_t bytes) {
+    GB_TRY(room_.spend(bytes));
+    return BorrowedRoom(room_, bytes);
+  }
 
   [[nodiscard]] bool wanted() const;
   // Becomes readable when the build is canceled.
@@ -56,7 +94,7 @@ class BuildMonitor {
   void watch();
 
   const BuildSink sink_;
-  const BuildSpend spend_;
+  const BuildRoom room_;
   const UniqueFd canceled_;
   std::size_t step_ = 0;
   std::size_t steps_ = 0;

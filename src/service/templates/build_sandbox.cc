@@ -29,6 +29,8 @@ constexpr std::array<std::string_view, 8> kOwnDirectories = {"dev", "proc", "run
 
 // A root with its hard links as copies; the tenant's quota is usually less.
 constexpr std::uint64_t kMaxArchive = 8ULL << 30;
+// A smaller one holds no root.
+constexpr Bytes kLeastDisk = 1_GiB;
 
 Error canceled() { return {ErrorCode::kUnavailable, "canceled"}; }
 
@@ -112,7 +114,7 @@ Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
   spec.mounts.push_back(GB_TRY(file_server_mount()));
   Disk disk;
   if (guest == BuildGuest::kRootOnDisk && images_usable()) {
-    disk = GB_TRY(make_disk(limits, scratch));
+    disk = GB_TRY(make_disk(limits, scratch, monitor));
     spec.root_disk = {.mount_fd = disk.mount.get()};
   }
   BuildEgress::prepare(spec, network);
@@ -131,16 +133,35 @@ Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
   return opened;
 }
 
+// All of it counts before anything is written to it: what writes is a guest.
 Result<BuildSandbox::Disk> BuildSandbox::make_disk(const Limits& limits,
-                                                   const std::string& scratch) {
+                                                   const std::string& scratch,
+                                                   BuildMonitor& monitor) {
+  Bytes size = limits.disk;
+  auto room = monitor.borrow(size.count);
+  while (!room && size.count / 2 >= kLeastDisk.count) {
+    size.count /= 2;
+    room = monitor.borrow(size.count);
+  }
+  Disk disk;
+  disk.room = GB_TRY(std::move(room));
   const std::string path = scratch + "/disk";
-  GB_TRY(make_image(path, {.size = limits.disk, .inodes = limits.inodes}, scratch + "/stock"));
-  Disk disk{.image = GB_TRY(MountedImage::open(path)), .mount = {}};
-  if (::unlink(path.c_str()) != 0) {
+  GB_TRY(make_image(path, {.size = size, .inodes = limits.inodes}, scratch + "/stock"));
+  disk.image = GB_TRY(MountedImage::open(path));
+  disk.file = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!disk.file || ::unlink(path.c_str()) != 0) {
     return Error::from_errno("make a disk for a build");
   }
   disk.mount = GB_TRY(disk.image->mount(MountedImage::Access::kWriteWithSetUserId));
   return disk;
+}
+
+// Nothing writes to the disk any more, and there has to be room for what is copied from it.
+void BuildSandbox::count_what_is_there() {
+  struct stat status {};
+  if (disk_.file && ::fstat(disk_.file.get(), &status) == 0) {
+    disk_.room.shrink(static_cast<std::uint64_t>(status.st_blocks) * 512);
+  }
 }
 
 Result<FileClient> BuildSandbox::files() { return FileClient(GB_TRY(open_file_server(*sandbox_))); }
@@ -223,6 +244,7 @@ Result<void> BuildSandbox::save_into(FileClient& client,
 }
 
 Result<void> BuildSandbox::save_root_in(const std::string& path, const std::string& root) {
+  count_what_is_there();
   const UniqueFd top = GB_TRY(make_directory(AT_FDCWD, root));
   UnpackBounds left;
   FileClient client = GB_TRY(files());
@@ -232,6 +254,7 @@ Result<void> BuildSandbox::save_root_in(const std::string& path, const std::stri
 }
 
 Result<void> BuildSandbox::save_root(const std::string& base, const std::string& root) {
+  count_what_is_there();
   const UniqueFd top = GB_TRY(make_directory(AT_FDCWD, root));
   GB_TRY(copy_top_links(base, top.get()));
   UnpackBounds left;

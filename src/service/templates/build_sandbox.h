@@ -22,7 +22,8 @@ namespace glovebox {
 enum class BuildGuest {
   kUser,
   kRoot,  // A root of the template's own can be written to, in memory.
-  // Likewise, with a range of users, and on a disk of its own where this machine can make one.
+  // Likewise, with a range of users, and where this machine can make one, on a disk of its own, for
+  // all of which there has to be room. It is smaller than the limit where there is less.
   kRootOnDisk,
 };
 
@@ -72,10 +73,14 @@ class BuildSandbox {
  private:
   // No name leads to it, so nothing of it is left.
   struct Disk {
+    BorrowedRoom room;
+    UniqueFd file;
     std::shared_ptr<MountedImage> image;
     UniqueFd mount;
   };
-  static Result<Disk> make_disk(const Limits& limits, const std::string& scratch);
+  static Result<Disk> make_disk(const Limits& limits,
+                                const std::string& scratch,
+                                BuildMonitor& monitor);
 
   BuildSandbox(Disk disk,
                std::unique_ptr<Sandbox> sandbox,
@@ -92,6 +97,7 @@ class BuildSandbox {
         scratch_(&scratch),
         monitor_(&monitor) {}
 
+  void count_what_is_there();
   Result<SpooledFile> begin_spool() const;
   Result<void> write_counted(int fd, std::uint64_t& size, std::string_view bytes);
   Result<void> save_directory(FileClient& client,

@@ -163,9 +163,8 @@ std::string debootstrap_hint(std::string_view output) {
   }
   if (step.starts_with("Extracting ") || step.starts_with("Installing ") ||
       step.starts_with("Unpacking ")) {
-    return "a root has at most 8 GiB and 500,000 files; the build's log ends with what the "
-           "programs "
-           "of debootstrap said";
+    return "a root has at most 8 GiB, or less where the tenant's disk quota has less, and 500,000 "
+           "files; the build's log ends with what the programs of debootstrap said";
   }
   if (step.starts_with("Configuring ")) {
     return "leave out the package that could not be configured; the build's log ends with what it "

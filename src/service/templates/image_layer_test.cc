@@ -64,7 +64,7 @@ TEST_F(ImageLayerTest, HoldsWhatSandboxesShowOfATemplate) {
   fs::create_directory_symlink("usr/bin", store->path_of("a") + "/root/bin");
   parts.layers = {{.manager = PackageManager::kPip, .key = piece(*store, "b", {"files/module"})}};
   BuildMonitor monitor([](const BuildEvent&) { return true; },
-                       [](std::uint64_t) { return Result<void>(); });
+                       {.spend = [](std::uint64_t) { return Result<void>(); }});
   const auto draft = store->begin();
   ASSERT_TRUE(draft);
   const auto layer = ImageLayer::open(parts, *store, *draft, monitor);
