@@ -102,7 +102,7 @@ TARGETS = {
     "layer": [*BASE, "base/archive/archive_reader.cc", "base/sys/tree.cc", "base/text.cc", "base/unique_fd.cc",
               "archiver/layer_unpack.cc"],
     "keeper_wire": [*FRAME, "base/bytes.cc", "base/long_message.cc", "base/glob.cc", "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc",
-                    "spec/json/bounded_json.cc", "service/keeper/cbor.cc", "service/keeper/codec.cc", "service/keeper/wire.cc",
+                    "spec/json/bounded_json.cc", "service/keeper/cbor.cc", "service/keeper/codec.cc", "service/keeper/wire.cc", "service/api/ending.cc",
                     "spec/limit_fields.cc",
                     "spec/egress_protocol.cc", "spec/ip_address.cc", "spec/json/network_rules_json.cc",
                     "spec/credential_rules.cc", "spec/exec_rules.cc", "spec/json/guest_rules_json.cc", "spec/place_rules.cc",
