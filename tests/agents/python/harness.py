@@ -11,6 +11,7 @@ import signal
 import socket
 import struct
 import subprocess
+import tempfile
 
 AGENT = pathlib.Path(__file__).resolve().parents[3] / "agents" / "python" / "agent.py"
 PYTHON = os.environ.get("GLOVEBOX_PYTHON", "/usr/bin/python3")
@@ -76,6 +77,8 @@ class Outcome:
 
 class Agent:
     def __init__(self, env: dict | None = None, cwd: str | None = None, command=None) -> None:
+        # Of its own: modules that lie in its directory come before those of tests.
+        self._directory = tempfile.TemporaryDirectory(prefix="glovebox-agent-")
         ours, theirs = socket.socketpair()
         self.socket = ours
         self.socket.settimeout(DEADLINE)
@@ -90,7 +93,7 @@ class Agent:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=cwd or "/tmp",
+            cwd=cwd or self._directory.name,
             env=environment,
             close_fds=False,
             preexec_fn=put_channel_at_three,
@@ -168,6 +171,7 @@ class Agent:
             self.process.wait()
         self.process.stdout.close()
         self.process.stderr.close()
+        self._directory.cleanup()
 
     def __enter__(self) -> Agent:
         return self
