@@ -128,7 +128,7 @@ Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_v
   if (spec.nested) {
     return refuse("has no sandboxes inside sandboxes", ", or leave out --nested");
   }
-  if (spec.egress_port != 0) {
+  if (spec.egress_port != 0 && !traits_of(tier).can_filter_network) {
     return refuse("has no network to filter", ", or leave out the network rules");
   }
   if (!spec.rules.empty() && !traits_of(tier).can_hold_guest_rules) {

@@ -52,6 +52,7 @@ struct TierTraits {
   bool can_hold_realms = false;   // Sandboxes can be born within another one (sandbox/realm.h).
   bool can_place_mounts = false;  // Mounts, disk images among them, are seen at their targets.
   bool can_hold_guest_rules = false;  // The kernel enforces GuestRules.
+  bool can_filter_network = false;    // SandboxSpec::egress_port.
   bool runs_elf = true;               // Programs of this machine. Otherwise see Runner.
   bool is_deterministic = false;      // SandboxSpec::deterministic.
   bool forks_own_python = false;      // Its live sandboxes are forks of a Python of its own.
@@ -232,9 +233,9 @@ Result<TierWish> raise_floor(TierWish wish, std::string_view tier);
 // chosen by name. Requires: one of this build's tiers has it.
 TierWish tier_that(bool TierTraits::*can);
 
-// Fails with kUnsupported for a sandbox that needs what only the native tier has: guests that are
-// root, sandboxes inside, forks of a warm interpreter, network rules, volumes, a root of a
-// template. For the tiers that have none of it; `tier` is the name of the one that was asked.
+// Fails with kUnsupported for a sandbox that needs what only the native tier has (guests that are
+// root, sandboxes inside, forks of a warm interpreter, volumes, a root of a template), or what
+// traits() does not have. `tier` is the name of the one that was asked.
 Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_view tier);
 
 // Of the tier of that name; none where there is no such tier.

@@ -14,7 +14,8 @@ class NativeTier final : public Tier {
     return {.can_lend = true,
             .can_hold_realms = true,
             .can_place_mounts = true,
-            .can_hold_guest_rules = true};
+            .can_hold_guest_rules = true,
+            .can_filter_network = true};
   }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;
