@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random kills under load: nothing that was confirmed is lost, nothing is left, nothing happens
-twice. GLOVEBOX_CHAOS_KILLS says how many; GLOVEBOX_TEST_SEED repeats a run."""
+twice. GLOVEBOX_CHAOS_KILLS says how many,
+GLOVEBOX_CHAOS_TIER in which tier; GLOVEBOX_TEST_SEED repeats a run."""
 
 import concurrent.futures
 import os
@@ -18,6 +19,8 @@ from load import Worker
 from oracle import Oracle
 
 KILLS = int(os.environ.get("GLOVEBOX_CHAOS_KILLS", "25"))
+# How much slower than native the tier may be.
+PATIENCE = int(os.environ.get("GLOVEBOX_CHAOS_PATIENCE", "1"))
 WORKERS = 4
 ANSWERS_BETWEEN = 20
 
@@ -43,7 +46,7 @@ class Kills(unittest.TestCase):
                     # What never gets to work cannot lose anything.
                     done = self.oracle.done + ANSWERS_BETWEEN
                     wait_until(lambda at=done: self.oracle.done >= at or any(
-                        worker.done() for worker in running), "answers after a kill", 60)
+                        worker.done() for worker in running), "answers after a kill", 60 * PATIENCE)
                     # The moment is the test's input; nothing waits for a result here.
                     time.sleep(chance.uniform(0.0, 0.4))
                     killer.kill_something()

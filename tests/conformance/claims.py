@@ -102,13 +102,13 @@ def may_be_repeated(name, expected):
     return expected.of(claim_of(name)) is None and not WALLS.search(name)
 
 
-def run(programs, opened, expected, choose, told):
-    """Claim -> outcome, of those that `choose` keeps of a list."""
+def run(programs, opened, expected, choice, told):
+    """Claim -> outcome, of those that are chosen."""
     outcomes = {}
     for program in programs:
         asked, absent = names_in(program, opened.place, opened.environment)
         outcomes |= dict.fromkeys(absent, ABSENT)
-        claims = choose([claim for claim in asked if not expected.untried(claim)])
+        claims = choice.of_names([claim for claim in asked if not expected.untried(claim)])
         outcomes |= dict.fromkeys((claim for claim in asked if expected.untried(claim)), ABSENT)
         names = [name for claim in claims for name in asked[claim]]
         found = outcomes_of(program, names, opened, told)

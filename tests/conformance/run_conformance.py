@@ -13,7 +13,6 @@ A place is a tier, by who starts its sandboxes and by what builds them. Exit sta
 reasons, where none of the places is on this machine.
 """
 import argparse
-import fnmatch
 import os
 import pathlib
 import sys
@@ -23,8 +22,8 @@ TESTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path.append(str(TESTS))
 import claims  # noqa: E402
 import suites  # noqa: E402
+from choice import Choice  # noqa: E402
 from differences import ABSENT, HELD, PARTS, Expected, rendered  # noqa: E402
-from parts import part_of_today  # noqa: E402
 from places import PLACES, Missing, opened  # noqa: E402
 
 SKIPPED_STATUS = 77
@@ -72,7 +71,8 @@ def parse():
     parser.add_argument("--part", choices=PARTS, action="append", help="only this; repeatable")
     parser.add_argument("--claim", metavar="PATTERN", help="only what has such a name")
     parser.add_argument("--parts", type=int, default=1, metavar="N",
-                        help="run one of N parts of each list, every day another one; all of them "
+                        help="run one of N parts of each list, every day another one, and an Nth of "
+                             "the leaks' runs and of the kills; all of them "
                              "if GLOVEBOX_ALL_PARTS is set")
     parser.add_argument("--write-docs", action="store_true",
                         help="write the table of differences into docs/isolation.md, and run nothing")
@@ -95,11 +95,8 @@ def parse():
 def run_part(part, here, options):
     """What is wrong with it in a place, a line each."""
     expected = Expected(part, here.place.name)
+    choice = Choice(options.claim or "*", options.parts)
     begun = time.monotonic()
-
-    def choose(names):
-        wanted = [name for name in names if fnmatch.fnmatchcase(name, options.claim or "*")]
-        return part_of_today(wanted, options.parts)
 
     def told(name, text):
         if expected.of(name.split("/")[1] if name.count("/") == 2 else name) is None:
@@ -107,17 +104,16 @@ def run_part(part, here, options):
 
     if part == "claims":
         programs = [options.programs.resolve() / name for name in PROGRAMS]
-        outcomes = claims.run(programs, here, expected, choose, told)
+        outcomes = claims.run(programs, here, expected, choice, told)
     else:
-        outcomes = suites.SUITES[part](here, expected, choose, told)
-    whole = not options.claim and (options.parts == 1 or "GLOVEBOX_ALL_PARTS" in os.environ)
+        outcomes = suites.SUITES[part](here, expected, choice, told)
     count = {outcome: list(outcomes.values()).count(outcome) for outcome in set(outcomes.values())}
     said = ", ".join(f"{number} {outcome}" for outcome, number in sorted(count.items()))
     print(f"{here.place.name}: {PARTS[part]}: {said or 'nothing'} "
           f"({time.monotonic() - begun:.0f} s)", flush=True)
     # Not every language is installed on every machine.
-    wrong = expected.judge(outcomes, whole and part != "languages")
-    if whole and HELD not in outcomes.values() and set(outcomes.values()) != {ABSENT}:
+    wrong = expected.judge(outcomes, choice.whole and part != "languages")
+    if choice.whole and HELD not in outcomes.values() and set(outcomes.values()) != {ABSENT}:
         wrong.append(f"none of {PARTS[part]} holds, so that nothing proves that any was tried")
     return [f"{here.place.name}: {one}" for one in wrong]
 

@@ -16,10 +16,10 @@ LEAKS = {1: 1000, 4: 200, 8: 60}
 KILLS = {1: 300, 4: 300, 8: 60}
 
 
-def languages(here, expected, choose, told):
+def languages(here, expected, choice, told):
     """The claim `python/hello` is that of tests/languages/python."""
     folder = TESTS / "languages"
-    names = choose(sorted(path.parent.name for path in folder.glob("*/expect.toml")
+    names = choice.of_names(sorted(path.parent.name for path in folder.glob("*/expect.toml")
                           if not expected.untried(f"{path.parent.name}/*")))
     if not names:
         return {}
@@ -39,13 +39,13 @@ def languages(here, expected, choose, told):
     return outcomes
 
 
-def attacks(here, expected, choose, told):
+def attacks(here, expected, choice, told):
     """The claim is the name of a case. What a case says itself that it is not for is no claim."""
     if here.place.tier == "wasm":
-        return attacks_of_modules(here, choose, told)
+        return attacks_of_modules(here, choice, told)
     folder = TESTS / "attacks"
     numbers = {path.stem: path.stem.split("-")[0] for path in (folder / "cases").glob("*.toml")}
-    names = choose(sorted(name for name in numbers if not expected.untried(name)))
+    names = choice.of_names(sorted(name for name in numbers if not expected.untried(name)))
     with tempfile.NamedTemporaryFile("r", suffix=".json", encoding="utf-8") as report:
         command = [sys.executable, folder / "run_attacks.py", "--glovebox",
                    here.environment["GLOVEBOX"], "--tier", here.place.tier, "--patience",
@@ -74,9 +74,9 @@ def attacks(here, expected, choose, told):
     return outcomes
 
 
-def attacks_of_modules(here, choose, told):
+def attacks_of_modules(here, choice, told):
     """Where a guest has no system calls to attack with: what modules try. The claim is a test."""
-    if not choose(["test_hostile", "test_refusals"]):
+    if not choice.of_names(["test_hostile", "test_refusals"]):
         return {}
     done = here.run([sys.executable, TESTS / "wasm/run_wasm.py", "test_hostile", "test_refusals"],
                     capture_output=True, text=True, timeout=PATIENCE_S)
@@ -89,7 +89,7 @@ def attacks_of_modules(here, choose, told):
     return outcomes
 
 
-def e2b(here, expected, choose, told):
+def e2b(here, expected, choice, told):
     """The claim is a test's name; a test file is chosen as a whole. What takes root inside is asked
     of native alone (tests/e2b)."""
     folder = TESTS / "e2b"
@@ -97,7 +97,7 @@ def e2b(here, expected, choose, told):
     files += [f"javascript/{path.name.removesuffix('.test.mjs')}"
               for path in (folder / "suites").glob("*.test.mjs") if path.name != "users.test.mjs"]
     outcomes = {name: ABSENT for name in files if expected.untried(name)}
-    chosen = choose(sorted(set(files) - set(outcomes)))
+    chosen = choice.of_names(sorted(set(files) - set(outcomes)))
     for language, program, outcomes_in in (("python", "run_python.py", of_unittest),
                                            ("javascript", "run_e2b.py", of_node)):
         names = [name.split("/")[1] for name in chosen if name.startswith(language)]
@@ -132,25 +132,27 @@ def of_node(text):
     return {name: words[word] for word, name in told}
 
 
-def leaks(here, _expected, choose, told):
+def leaks(here, _expected, choice, told):
     claim = "NothingStaysBehind"
-    if not choose([claim]):
+    if not choice.fits(claim):
         return {}
     command = [sys.executable, TESTS / "leaks/run_leaks.py", "--glovebox",
                here.environment["GLOVEBOX"], "--tier", here.place.tier, "--runs",
-               str(LEAKS[here.place.patience]), "--patience", str(20 * here.place.patience)]
+               str(choice.of_repeats(LEAKS[here.place.patience])), "--patience", str(20 * here.place.patience)]
     if here.place.as_user:
         command += ["--as-user", str(USER)]
     return {claim: of_program(claim, here.run_as_root(
         command, capture_output=True, text=True, timeout=PATIENCE_S), told)}
 
 
-def kills(here, _expected, choose, told):
+def kills(here, _expected, choice, told):
     claim = "NothingIsLostOrLeftOrDoneTwice"
-    if not choose([claim]):
+    if not choice.fits(claim):
         return {}
-    here.environment |= {"GLOVEBOX_CHAOS_KILLS": str(KILLS[here.place.patience]),
-                         "GLOVEBOX_CHAOS_TIER": here.place.tier}
+    here.environment |= {
+        "GLOVEBOX_CHAOS_KILLS": str(choice.of_repeats(KILLS[here.place.patience])),
+        "GLOVEBOX_CHAOS_PATIENCE": str(here.place.patience),
+        "GLOVEBOX_CHAOS_TIER": here.place.tier}
     return {claim: of_program(claim, here.run(
         [sys.executable, TESTS / "chaos/test_kills.py"], capture_output=True, text=True,
         timeout=PATIENCE_S), told)}

@@ -46,6 +46,8 @@ MODULE = '(module (func (export "_start")))'
 LONGEST_KILL_DELAY_S = 0.010
 LONGEST_LIFE_OF_A_POOL_S = 2.0
 RUN_PATIENCE_S = 60
+# Which engine makes the sandboxes of the tier docker.
+ENGINE = ("DOCKER_HOST", "GLOVEBOX_DOCKER_RUNTIME")
 
 
 class Stress:
@@ -211,6 +213,7 @@ def main():
         "TMPDIR": str(scratch / "tmp"),
         "XDG_RUNTIME_DIR": str(scratch / "run"),
         "GLOVEBOX_RUNTIME_DIR": str(scratch / "run" / "glovebox"),
+        **{name: os.environ[name] for name in ENGINE if name in os.environ},
     }
     options.module = scratch / "module.wat"
     options.module.write_text(MODULE, encoding="ascii")

@@ -127,7 +127,7 @@ def look(places):
         "network namespaces": _namespaces(places),
         "mounts": _mounts(),
         "cgroups": _cgroups(places),
-        "slots": _names(places.slots),
+        "slots": _names(places.slots) - {".machines"},  # Templates stay.
         "id ranges": _id_ranges(),
         "trees": _names(places.trees),
         "loop devices": _loop_devices(),

@@ -41,12 +41,15 @@ class Agent:
     def __init__(self, *arguments: str, env: dict[str, str] | None = None) -> None:
         ours, theirs = socket.socketpair()
         self.socket = ours
+        # A kernel that is killed leaves its temporary files.
+        self._scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         started = time.monotonic()
 
         self.process = subprocess.Popen(
             with_descriptor_3(theirs.fileno(), os.environ["GLOVEBOX_JUPYTER_AGENT"], *arguments),
             pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env={**os.environ, **(env or {})}, start_new_session=True)
+            stderr=subprocess.PIPE, start_new_session=True,
+            env={**os.environ, "TMPDIR": self._scratch.name, **(env or {})})
         theirs.close()
         self._buffer = b""
         self._parts: dict[int, bytes] = {}

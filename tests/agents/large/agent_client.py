@@ -69,6 +69,8 @@ class Execution:
 class Agent:
     def __init__(self, command: list[str], env: dict[str, str] | None = None) -> None:
         self.workspace = tempfile.TemporaryDirectory()
+        # An interpreter that is killed leaves its temporary files.
+        self._scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         ours, theirs = socket.socketpair()
         self._socket = ours
         out_read, out_write = os.pipe()
@@ -77,7 +79,7 @@ class Agent:
         begin = time.monotonic()
         environment = {
             "PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": self.workspace.name,
-            "LANG": "C.UTF-8", **(env or {}),
+            "LANG": "C.UTF-8", "TMPDIR": self._scratch.name, **(env or {}),
         }  # fmt: skip
         # A shell moves the socket to 3: preexec_fn would do it in Python code after a fork.
         self.process = subprocess.Popen(
