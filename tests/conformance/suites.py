@@ -98,6 +98,7 @@ def e2b(here, expected, choice, told):
               for path in (folder / "suites").glob("*.test.mjs") if path.name != "users.test.mjs"]
     outcomes = {name: ABSENT for name in files if expected.untried(name)}
     chosen = choice.of_names(sorted(set(files) - set(outcomes)))
+    here.environment["GLOVEBOX_E2B_PATIENCE"] = str(here.place.patience)
     for language, program, outcomes_in in (("python", "run_python.py", of_unittest),
                                            ("javascript", "run_e2b.py", of_node)):
         names = [name.split("/")[1] for name in chosen if name.startswith(language)]

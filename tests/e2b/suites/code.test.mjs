@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Sandbox, TimeoutError } from '@e2b/code-interpreter'
-import { eventually, expectation, inSandbox, withSandbox } from './support.mjs'
+import { eventually, expectation, inSandbox, patience, withSandbox } from './support.mjs'
 
 const held = withSandbox()
-const run = (code, options) => held.sandbox.runCode(code, options)
+const run = (code, options) => held.sandbox.runCode(code, { requestTimeoutMs: 60_000 * patience, ...options })
 
 test('the value of the last expression is the text', async () => {
   const execution = await run('1 + 1')
@@ -109,10 +109,8 @@ test('an unknown language is refused', async () => {
 })
 
 test('who goes away interrupts the code, so that the next runs at once', async () => {
-  await assert.rejects(() => run('import time\ntime.sleep(60)', { timeoutMs: 1_000 }), TimeoutError)
-  const begin = Date.now()
-  assert.equal((await run('"free again"', { timeoutMs: 10_000 })).text, 'free again')
-  assert.ok(Date.now() - begin < 5_000)
+  await assert.rejects(() => run('import time\ntime.sleep(600)', { timeoutMs: 1_000 }), TimeoutError)
+  assert.equal((await run('"free again"', { timeoutMs: 60_000 })).text, 'free again')
 })
 
 test('executions of one context wait for each other', async () => {

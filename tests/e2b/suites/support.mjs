@@ -6,11 +6,14 @@ import { Sandbox } from '@e2b/code-interpreter'
 export const url = process.env.E2B_SANDBOX_URL
 export const key = process.env.E2B_API_KEY
 
+// How much slower the tier's sandboxes may be.
+export const patience = Number(process.env.GLOVEBOX_E2B_PATIENCE ?? 1)
+
 // An object whose `sandbox` lives while the tests of a file run.
 export function withSandbox(options = {}) {
   const held = { sandbox: undefined }
   before(async () => {
-    held.sandbox = await Sandbox.create({ timeoutMs: 120_000, ...options })
+    held.sandbox = await Sandbox.create({ timeoutMs: 120_000 * patience, ...options })
   })
   after(async () => {
     await held.sandbox?.kill()
@@ -20,7 +23,7 @@ export function withSandbox(options = {}) {
 
 // Calls `use` with a sandbox that ends with it.
 export async function inSandbox(use, options = {}) {
-  const sandbox = await Sandbox.create({ timeoutMs: 60_000, ...options })
+  const sandbox = await Sandbox.create({ timeoutMs: 60_000 * patience, ...options })
   try {
     return await use(sandbox)
   } finally {
@@ -54,7 +57,7 @@ export function insideHeaders(sandbox, port) {
 }
 
 // Waits until `holds` answers something true, or fails after a while.
-export async function eventually(holds, { within = 10_000, every = 20 } = {}) {
+export async function eventually(holds, { within = 10_000 * patience, every = 20 } = {}) {
   const end = Date.now() + within
   for (;;) {
     const value = await holds()
@@ -65,7 +68,7 @@ export async function eventually(holds, { within = 10_000, every = 20 } = {}) {
 }
 
 // A promise with the functions that settle it, and a limit.
-export function expectation(within = 10_000) {
+export function expectation(within = 10_000 * patience) {
   let settle
   const promise = new Promise((resolve, reject) => {
     const limit = setTimeout(() => reject(new Error(`nothing within ${within} ms`)), within)
