@@ -16,7 +16,7 @@
 #include "cli/output_writer.h"
 #include "language/registry.h"
 #include "sandbox/sandbox.h"
-#include "service/runs/one_shot.h"
+#include "service/runs/run_terms.h"
 #include "spec/json/schema.h"
 
 namespace glovebox::cli {

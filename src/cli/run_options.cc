@@ -17,6 +17,7 @@
 #include "cli/output_writer.h"
 #include "language/registry.h"
 #include "sandbox/tiers/tier.h"
+#include "service/runs/run_terms.h"
 #include "service/templates/run_image.h"
 
 namespace glovebox::cli {

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "service/runs/one_shot.h"
+#include "service/runs/run_terms.h"
 
 namespace glovebox::cli {
 void add_options(CLI::App& command, SandboxOptionsText& options) {

@@ -3,9 +3,16 @@
 
 #include <utility>
 
+#include "base/bytes.h"
 #include "sandbox/run.h"
 
 namespace glovebox {
+namespace {
+
+// Of a program that is sent without waiting for an answer.
+constexpr Bytes kMostAlong = 512_KiB;
+
+}  // namespace
 
 Result<ReadySandbox> ReadySandbox::start(std::unique_ptr<Sandbox> sandbox,
                                          const std::string& directory,
@@ -19,14 +26,28 @@ Result<ReadySandbox> ReadySandbox::start(std::unique_ptr<Sandbox> sandbox,
   return ready;
 }
 
+bool ReadySandbox::take_along(const warden::WriteRequest& program) {
+  const bool taken = channel_ && program.bytes.size() < kMostAlong.count;
+  if (taken) {
+    program_ = program;
+  }
+  return taken;
+}
+
 Result<RunOutcome> ReadySandbox::run(const Command& command,
-                                     const warden::WriteRequest& program,
-                                     std::string_view compiled,
-                                     const RunOptions& options) {
+                                     const RunOptions& options,
+                                     std::string_view compiled) {
+  if (!channel_) {
+    return sandbox_->run(command, options);
+  }
   Run run(*sandbox_, options, std::move(channel_));
-  auto outcome = run.go_on(command, program, compiled);
+  auto outcome = run.go_on(command, program_, compiled);
   changes_ = run.take_changes();
   return outcome;
+}
+
+Result<Sandbox::Changes> ReadySandbox::take_changes() {
+  return changes_ ? Result<Sandbox::Changes>(*std::move(changes_)) : sandbox_->changed_files();
 }
 
 Result<RunOutcome> ReadySandbox::compile(const std::string& program, const RunOptions& options) {

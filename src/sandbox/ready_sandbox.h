@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadySandbox: a sandbox that waits for its only run, perhaps with a runner in it that has started
-// and waits to be told what to run.
+// ReadySandbox: a sandbox for one run. One that was made ahead may have a runner in it that has
+// started and waits to be told what to run; who uses it need not know.
 #pragma once
 
 #include <chrono>
@@ -36,29 +36,32 @@ class ReadySandbox {
   [[nodiscard]] Sandbox& operator*() const { return *sandbox_; }
   [[nodiscard]] Sandbox* operator->() const { return sandbox_.get(); }
 
-  // Whether a runner waits.
-  [[nodiscard]] bool waits() const { return channel_ != nullptr; }
+  // True: run() will write the program to the workspace, as by Sandbox::write_file(), and mark
+  // that, and nobody waits for either; its bytes must last until then. False where no runner waits,
+  // or the program is too large to be sent that way: it is the caller's to write.
+  [[nodiscard]] bool take_along(const warden::WriteRequest& program);
 
-  // While a runner waits: either, once, with the same limits as at the start.
+  // Once, and with the limits of the start where a runner waits.
   //
-  // As Sandbox::run(), in the directory where it waits. All that the command needs in its
-  // environment beside what its sandbox was made with is in it. `program`, unless its path is
-  // empty, is written first, as by Sandbox::write_file(), and the workspace marked; nobody waits
-  // for that. Where it could not be written, that is the error, though the runner may have begun.
+  // As Sandbox::run(). A runner runs it in the directory where it waits, and all that the command
+  // needs in its environment beside what its sandbox was made with is in it. Where a program that
+  // was taken along could not be written, that is the error, though the runner may have begun.
   // `compiled`: what compile() has made of the same program, or nothing.
   Result<RunOutcome> run(const Command& command,
-                         const warden::WriteRequest& program,
-                         std::string_view compiled,
-                         const RunOptions& options);
-  // What run() has found changed in the workspace at the end, where it has written a program: as
-  // Sandbox::changed_files(), without asking. Nothing where the sandbox has ended. Once.
-  [[nodiscard]] std::optional<Sandbox::Changes> take_changes() { return std::move(changes_); }
-  // Writes what the runner makes of this program, a file in the sandbox, to standard output.
+                         const RunOptions& options,
+                         std::string_view compiled = {});
+
+  // As Sandbox::changed_files(); but where run() has been told that already, without asking. Once.
+  Result<Sandbox::Changes> take_changes();
+
+  // In place of run(), where a runner waits: writes what it makes of this program, a file in the
+  // sandbox, to standard output.
   Result<RunOutcome> compile(const std::string& program, const RunOptions& options);
 
  private:
   std::unique_ptr<Sandbox> sandbox_;
   std::unique_ptr<WardenLink::Channel> channel_{};  // Of the runner that waits.
+  warden::WriteRequest program_{};                  // That is taken along; no path: none.
   std::optional<Sandbox::Changes> changes_{};
 };
 

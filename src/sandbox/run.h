@@ -49,11 +49,12 @@ class Run {
       std::chrono::milliseconds wait,
       WardenLink::Clock::time_point until);
   // What a runner that waits goes on with: Runner::beginning_of(), Runner::compiling(). Requires:
-  // there is one. `program` as in ReadySandbox::run().
+  // there is one. `program` as ReadySandbox::take_along() has it; no path: none.
   Result<RunOutcome> go_on(const Command& command,
                            const warden::WriteRequest& program,
                            std::string_view compiled);
-  // As ReadySandbox::take_changes().
+  // What go_on() has been told of changes in the workspace, where it has written a program: as
+  // Sandbox::changed_files(). Nothing where the sandbox has ended. Once.
   [[nodiscard]] std::optional<Sandbox::Changes> take_changes() { return std::move(changes_); }
   Result<RunOutcome> compile(const std::string& program);
 

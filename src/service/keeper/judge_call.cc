@@ -7,7 +7,7 @@
 #include "service/judge/judge.h"
 #include "service/judge/report_json.h"
 #include "service/keeper/one_shot_call.h"
-#include "service/runs/one_shot.h"
+#include "service/runs/run_terms.h"
 
 namespace glovebox::keeper {
 namespace {

@@ -9,6 +9,7 @@
 #include "service/keeper/act_records.h"
 #include "service/runs/analyser_program.h"
 #include "service/runs/one_shot.h"
+#include "service/runs/run_terms.h"
 #include "service/runs/stream_events.h"
 #include "spec/json/recording_event.h"
 #include "spec/json/verdict_json.h"

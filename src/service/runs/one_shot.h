@@ -91,6 +91,12 @@ struct OneShotObserver {
   std::function<void(std::string_view)> err;
   // With network rules, for each connection that has ended; from a thread of its own.
   std::function<void(const ConnectionRecord&)> connection;
+
+  void enter(std::string_view name) const {
+    if (phase) {
+      phase(name);
+    }
+  }
 };
 
 struct OneShotResult {
@@ -99,15 +105,6 @@ struct OneShotResult {
   std::optional<Error> not_copied;      // Why the others, or all, are missing there.
   NetworkRecording recording;           // Of the network, where its tape had room.
 };
-
-// The tier for a run of this language: the one that is wished for, or the only one that can do what
-// is. kUnsupported where these differ.
-Result<TierWish> tier_for(const Language& language, const TierWish& wish, bool deterministic);
-
-// The limits of a run or a compilation of `language`: what the caller set, else what the language
-// wants, else ours.
-Limits run_limits(const Language& language, const LimitWishes& wishes);
-Limits compile_limits(const Language& language, const LimitWishes& wishes);
 
 // In a tier that runs no programs of the machine, what has a compiler is compiled in another
 // sandbox, of the tier `native` or a stronger one, which gets the same files; its product alone
