@@ -267,14 +267,12 @@ Result<void> LocalService::run_once(const Caller& caller,
       admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
   NetworkRules rules = request.network;
   GB_TRY(choose_placeholders(rules.credentials));
+  // What is answered from a recording does not get out, so nobody's policy is asked and no secret
+  // is needed.
+  auto network = replays ? std::optional(keeper::NetworkOrder{.rules = rules, .public_only = false})
+                         : GB_TRY(way_out(caller.tenant, rules));
   keeper::CreateOrder order;
   order.tenant = caller.tenant;
-  if (replays) {
-    // Nothing gets out, so nobody's policy is asked and no secret is needed.
-    order.network = keeper::NetworkOrder{.rules = rules, .public_only = false};
-  } else {
-    order.network = GB_TRY(way_out(caller.tenant, rules));
-  }
   RunRequest whole = request;
   std::string archive;
   if (request.template_name != "default") {
@@ -285,18 +283,15 @@ Result<void> LocalService::run_once(const Caller& caller,
                        "' has a workspace on disk, and code runs once in memory only",
                    "create a sandbox from it");
     }
-    order.home = base.kind.home;
-    order.user = base.kind.user;
+    order = order_of(caller, base);
+    order.image_user = LocalTemplates::user(base.parts, request);
     archive = base.archive;
     if (base.parts) {
       order.env = templates_.environment(*base.parts);
-      order.shows = templates_.order(caller.tenant, *base.parts);
       whole.limits = request.limits.over(base.parts->limits);
-      if (!request.as_root && !request.as_guest && !request.nested && request.rules.empty()) {
-        order.image_user = LocalTemplates::user(*base.parts);
-      }
     }
   }
+  order.network = std::move(network);
   return pass_events("run",
                      {{"tenant", caller.tenant},
                       {"request", keeper::to_json(whole)},

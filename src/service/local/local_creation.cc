@@ -66,12 +66,10 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   info.rules = request.rules;
   info.limits = request.limits.over(Limits{});
   info.env = request.env;
-  keeper::TemplateOrder shows;
   if (base.parts) {
     info.limits = request.limits.over(base.parts->limits.over(Limits{}));
     info.env = templates_.environment(*base.parts);
     info.env.insert(info.env.end(), request.env.begin(), request.env.end());
-    shows = templates_.order(caller.tenant, *base.parts);
   }
   info.metadata = request.metadata;
   info.network = request.network;
@@ -111,30 +109,14 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
     info.shares_copies = GB_TRY(workspaces_.make(own_id, room, base.image, base.image_in_use));
     images.push_back({.image = workspaces_.path(own_id), .target = base.kind.home});
   }
-  keeper::CreateOrder order{.tenant = caller.tenant,
-                            .home = base.kind.home,
-                            .user = base.kind.user,
-                            .as_root = info.as_root,
-                            .nested = info.nested,
-                            .run_as = info.run_as,
-                            .sudo = info.sudo,
-                            .image_user = request.as_root || request.as_guest || request.nested ||
-                                                  !base.parts || !request.rules.empty()
-                                              ? std::string()
-                                              : LocalTemplates::user(*base.parts),
-                            .limits = info.limits,
-                            .env = info.env,
-                            .tier = request.tier,
-                            .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout},
-                            .id = own_id,
-                            .images = std::move(images),
-                            .shows = std::move(shows),
-                            .network = std::move(network),
-                            .lists_files = list_files_,
-                            .rules = info.rules,
-                            .saved = base.copied,
-                            .copied = !base.copied.empty()};
-  packages_.add_to(order);
+  keeper::CreateOrder order = order_of(caller, base, info);
+  order.image_user = LocalTemplates::user(base.parts, request);
+  order.tier = request.tier;
+  order.id = own_id;
+  order.images = std::move(images);
+  order.network = std::move(network);
+  order.saved = base.copied;
+  order.copied = !base.copied.empty();
   auto made =
       keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}});
   if (!made) {

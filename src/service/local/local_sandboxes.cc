@@ -240,27 +240,12 @@ Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxIn
   info.restarted = info.restarted || !from_memory;
   info.saved = {};
   info.state = SandboxState::kRunning;
-  keeper::CreateOrder order{
-      .tenant = caller.tenant,
-      .home = base.kind.home,
-      .user = base.kind.user,
-      .as_root = info.as_root,
-      .nested = info.nested,
-      .run_as = info.run_as,
-      .sudo = info.sudo,
-      .image_user = info.as_root && !info.sudo ? info.run_as : std::string(),
-      .limits = info.limits,
-      .env = info.env,
-      .tier = {.exactly = info.tier, .at_least = {}},
-      .lifetime = {.expires = info.expires, .on_timeout = info.on_timeout},
-      .id = info.id,
-      .images = std::move(images),
-      .shows = base.parts ? templates_.order(caller.tenant, *base.parts) : keeper::TemplateOrder(),
-      .lists_files = list_files_,
-      .rules = info.rules,
-      .saved = from_memory ? workspaces_.saved(info.id) : std::string()};
+  keeper::CreateOrder order = order_of(caller, base, info);
+  order.image_user = info.as_root && !info.sudo ? info.run_as : std::string();
+  order.tier.exactly = info.tier;
+  order.images = std::move(images);
   order.network = GB_TRY(way_out(caller.tenant, info.network, /*may_miss=*/true));
-  packages_.add_to(order);
+  order.saved = from_memory ? workspaces_.saved(info.id) : std::string();
   const SandboxEntry entry{.tenant = caller.tenant, .claim = {}, .filling = false, .info = info};
   (void)GB_TRY(
       keeper_.call("create", {{"order", keeper::to_json(order)}, {"record", encode(entry)}}));

@@ -313,6 +313,13 @@ class LocalService final : public SandboxService {
   // kRefused where the operator forbids such rules.
   [[nodiscard]] Result<void> check_network(const NetworkRules& rules, bool optional) const;
   [[nodiscard]] Result<void> check_nested(bool wanted) const;
+  // What the keeper is told to make (local_orders.cc): what a template says, and the rest of what
+  // is known of a sandbox. Its tier, its disk images, its network, the user of an image and a saved
+  // memory are the caller's to add.
+  [[nodiscard]] keeper::CreateOrder order_of(const Caller& caller, const Base& base) const;
+  [[nodiscard]] keeper::CreateOrder order_of(const Caller& caller,
+                                             const Base& base,
+                                             const SandboxInfo& info) const;
   // What the keeper lets a sandbox with these rules reach; none: nothing.
   // With the values of the tenant's secrets. With `may_miss`, what names a secret that is gone is
   // left out.

@@ -110,7 +110,7 @@ Environment LocalTemplates::environment(const TemplateParts& parts) const {
   return view_packages(parts, contents_, parts.env).env;
 }
 
-std::string LocalTemplates::user(const TemplateParts& parts) {
+std::string LocalTemplates::image_user(const TemplateParts& parts) {
   return parts.root.empty() ? std::string() : parts.image.other_than_root();
 }
 

@@ -84,8 +84,15 @@ class LocalTemplates final : public TemplateService {
                                             const TemplateParts& parts) const;
   // What its processes have in their environment.
   [[nodiscard]] Environment environment(const TemplateParts& parts) const;
-  // Whom its image names beside root; empty: nobody.
-  [[nodiscard]] static std::string user(const TemplateParts& parts);
+  // Whom its image names beside root, where the request leaves it open who runs everything. Empty:
+  // nobody, and for a request with what only a guest can have.
+  template <typename Request>
+  [[nodiscard]] static std::string user(const std::optional<TemplateParts>& parts,
+                                        const Request& request) {
+    const bool open =
+        parts && !request.as_root && !request.as_guest && !request.nested && request.rules.empty();
+    return open ? image_user(*parts) : std::string();
+  }
   // The archive that its workspace begins with; empty: none.
   [[nodiscard]] std::string archive(const TemplateParts& parts) const;
 
@@ -105,6 +112,7 @@ class LocalTemplates final : public TemplateService {
   void sweep();
 
  private:
+  static std::string image_user(const TemplateParts& parts);
   // What a build has before it reads or writes anything.
   struct Begun {
     std::shared_ptr<void> turn;  // Of its tenant's.
