@@ -10,10 +10,15 @@
 #include <array>
 #include <cerrno>
 #include <iterator>
+#include <span>
 #include <utility>
 
 namespace glovebox::warden {
 namespace {
+
+// Of the streams in RelayedStreams::kOutlets.
+constexpr std::array<Reply, 3> kOutputReplies = {Reply::kStdout, Reply::kStderr,
+                                                 Reply::kFromChannel};
 
 // More than the kernel keeps of a pipe (64 KiB) or a socket of ours (208 KiB).
 constexpr std::size_t kMostBuffered = 256UL << 10;
@@ -124,6 +129,35 @@ Result<void> take_passed(Streams streams, std::vector<UniqueFd>& passed, GuestSt
   return {};
 }
 
+// Whoever reads or writes the other end learns that it is closed, though we hold both directions.
+// Where it is a pipe and no socket, closing it says that alone.
+void end(Inlet& inlet) {
+  (void)::shutdown(inlet.fd.get(), SHUT_WR);
+  inlet.fd.reset();
+}
+
+void end(Outlet& outlet) {
+  (void)::shutdown(outlet.fd.get(), SHUT_RD);
+  outlet.fd.reset();
+}
+
+// Puts into it what it takes now, and returns how much that is. What cannot be taken any more, it
+// counts as taken: it is dropped, as a shell would.
+std::size_t put(Inlet& inlet, std::string_view bytes) {
+  std::size_t taken = 0;
+  while (inlet.fd && taken < bytes.size()) {
+    const ssize_t now = ::write(inlet.fd.get(), bytes.data() + taken, bytes.size() - taken);
+    if (now >= 0) {
+      taken += static_cast<std::size_t>(now);
+    } else if (errno == EAGAIN) {
+      return taken;
+    } else if (errno != EINTR) {
+      end(inlet);  // It reads no more.
+    }
+  }
+  return inlet.fd ? taken : bytes.size();
+}
+
 template <typename Streams>
 std::size_t index_of(const Streams& streams, Stream stream) {
   return static_cast<std::size_t>(std::ranges::find(streams, stream) - streams.begin());
@@ -156,42 +190,102 @@ void RelayedStreams::owe_output() {
   out[1].owed = kMostBuffered;
 }
 
-void RelayedStreams::owe() {
+void RelayedStreams::end_process() {
   for (Outlet& outlet : out) {
     outlet.owed = kMostBuffered;
   }
+  if (!beside) {
+    end(in[0]);
+  }
+}
+
+void RelayedStreams::take_input(Stream stream, std::string_view bytes, Outgoing& outgoing) {
+  const std::size_t index = index_of(kInlets, stream);
+  if (in[index].fd) {
+    pass_input(index, outgoing, bytes);
+  }
+}
+
+void RelayedStreams::end_stream(Stream stream, Outgoing& outgoing) {
+  if (Inlet* const ended = inlet(stream); ended != nullptr) {
+    ended->ended = true;
+    pass_input(index_of(kInlets, stream), outgoing);
+  } else {
+    end(*outlet(stream));
+  }
+}
+
+bool RelayedStreams::acknowledge(Stream stream, std::size_t bytes) {
+  Outlet* const acknowledged = outlet(stream);
+  if (acknowledged != nullptr) {
+    acknowledged->window = std::min<std::size_t>(kOutputWindow, acknowledged->window + bytes);
+  }
+  return acknowledged != nullptr;
+}
+
+void RelayedStreams::pass_input(std::size_t index, Outgoing& outgoing, std::string_view more) {
+  Inlet& inlet = in[index];
+  const bool was_open = static_cast<bool>(inlet.fd);
+  std::size_t taken = put(inlet, inlet.waiting);
+  inlet.waiting.erase(0, taken);
+  if (inlet.waiting.empty()) {
+    const std::size_t at_once = put(inlet, more);
+    more.remove_prefix(at_once);
+    taken += at_once;
+  }
+  inlet.waiting += more;
+  const bool refused = was_open && !inlet.fd;
+  const Stream stream = kInlets.at(index);
+  inlet.unsaid += taken;
+  if (inlet.unsaid >= (beside ? 1 : kAcknowledged)) {
+    say(Reply::kTaken,
+        {.stream = stream, .bytes = static_cast<std::uint32_t>(std::exchange(inlet.unsaid, 0))},
+        outgoing);
+  }
+  if (refused && beside) {
+    say(Reply::kStreamEnd, {.stream = stream}, outgoing);
+  }
+  if (inlet.fd && inlet.ended && inlet.waiting.empty()) {
+    end(inlet);
+  }
+}
+
+void RelayedStreams::pass_output(std::size_t index, bool more_is_awaited, Outgoing& outgoing) {
+  Outlet& outlet = out[index];
+  const std::span<char> bytes = read_buffer;
+  while (outlet.fd && outlet.window > 0 && outgoing.has_room()) {
+    const ssize_t got =
+        ::read(outlet.fd.get(), bytes.data(), std::min(bytes.size(), outlet.window));
+    if (got > 0) {
+      const auto size = static_cast<std::size_t>(got);
+      outgoing.add(kOutputReplies[index], channel, {bytes.data(), size});
+      outlet.window -= size;
+      outlet.owed -= std::min(outlet.owed, size);
+      continue;
+    }
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0 && errno == EAGAIN && more_is_awaited) {
+      outlet.owed = 0;  // If its process has ended, that was all.
+      return;
+    }
+    end(outlet);
+    if (beside) {
+      say(Reply::kStreamEnd, {.stream = kOutlets.at(index)}, outgoing);
+    }
+  }
+}
+
+void RelayedStreams::say(Reply type, const StreamReport& report, Outgoing& outgoing) const {
+  outgoing.add(type, channel, report.encode());
 }
 
 void resize(const RelayedStreams& streams, TerminalSize size) { set_size(streams.out[0], size); }
 
-std::size_t put(Inlet& inlet, std::string_view bytes) {
-  std::size_t taken = 0;
-  while (inlet.fd && taken < bytes.size()) {
-    const ssize_t now = ::write(inlet.fd.get(), bytes.data() + taken, bytes.size() - taken);
-    if (now >= 0) {
-      taken += static_cast<std::size_t>(now);
-    } else if (errno == EAGAIN) {
-      return taken;
-    } else if (errno != EINTR) {
-      end(inlet);  // It reads no more.
-    }
-  }
-  return inlet.fd ? taken : bytes.size();
-}
-
-// In both, a pipe is not a socket, and closing it says the same.
-void end(Inlet& inlet) {
-  (void)::shutdown(inlet.fd.get(), SHUT_WR);
-  inlet.fd.reset();
-}
-
-void end(Outlet& outlet) {
-  (void)::shutdown(outlet.fd.get(), SHUT_RD);
-  outlet.fd.reset();
-}
-
 Result<MadeStreams> make_streams(const StartRequest& request, std::vector<UniqueFd>& passed) {
   MadeStreams made;
+  made.ours.beside = request.streams != Streams::kRun;
   if (request.relayed || request.streams == Streams::kRun) {
     GB_TRY(relay(request, made));
   } else {

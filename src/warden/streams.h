@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The streams of one process: the guest's ends, and ours of those that are relayed in frames.
+//
+// Nothing here grows without bound: output waits in the kernel while nobody takes it
+// (kOutputWindow), or while there is too much to be sent (Outgoing); input is bounded by a window
+// that the sender keeps to (kInputWindow).
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +16,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "spec/warden_protocol.h"
+#include "warden/buffers.h"
 #include "warden/starter.h"
 
 namespace glovebox::warden {
@@ -42,9 +48,26 @@ class RelayedStreams {
   std::array<Inlet, kInlets.size()> in;
   std::array<Outlet, kOutlets.size()> out;
 
+  std::uint32_t channel = 0;  // Of their frames.
+  bool beside = false;        // Those of no run: they may outlive their process.
+
   // None for a stream of the other direction.
   Inlet* inlet(Stream stream);
   Outlet* outlet(Stream stream);
+
+  // Bytes for the guest, which come after what waits.
+  void take_input(Stream stream, std::string_view bytes, Outgoing& outgoing);
+  // Whoever is outside no longer sends into this stream, or takes what comes from it.
+  void end_stream(Stream stream, Outgoing& outgoing);
+  // So much of what comes from it has been taken. False for a stream of the other direction.
+  bool acknowledge(Stream stream, std::size_t bytes);
+
+  // `index` is that of `in` or `out`.
+  // Gives the guest what it takes now, first of what waits; the rest of `more` waits then.
+  void pass_input(std::size_t index, Outgoing& outgoing, std::string_view more = {});
+  // Sends what there is, as far as it may be sent. Where no more is awaited, a stream that is empty
+  // has ended.
+  void pass_output(std::size_t index, bool more_is_awaited, Outgoing& outgoing);
 
   // Whether something may still come from the guest.
   [[nodiscard]] bool open() const;
@@ -52,20 +75,15 @@ class RelayedStreams {
   [[nodiscard]] bool owing() const;
   // What the process has written to its standard output and error is in the kernel's buffers now.
   void owe_output();
-  // The process has ended: the same of all that it had written.
-  void owe();
+  // The process has ended: the same of all that it had written, and a run takes no more input.
+  void end_process();
+
+ private:
+  void say(Reply type, const StreamReport& report, Outgoing& outgoing) const;
 };
 
 // Of a terminal that is relayed; nothing happens to other streams.
 void resize(const RelayedStreams& streams, TerminalSize size);
-
-// Puts into it what it takes now, and returns how much that is. What cannot be taken any more, it
-// counts as taken: it is dropped, as a shell would.
-std::size_t put(Inlet& inlet, std::string_view bytes);
-
-// Whoever reads or writes the other end learns that it is closed, though we hold both directions.
-void end(Inlet& inlet);
-void end(Outlet& outlet);
 
 struct MadeStreams {
   GuestStdio guest;

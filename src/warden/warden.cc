@@ -27,17 +27,6 @@
 namespace glovebox::warden {
 namespace {
 
-// Above this much unsent output, pipes are left unread and their writers wait.
-constexpr std::size_t kOutgoingBound = 512 * 1024;
-constexpr std::size_t kReadSize = 64 * 1024;
-
-// Of the streams in RelayedStreams::kOutlets.
-constexpr std::array<Reply, 3> kOutputReplies = {Reply::kStdout, Reply::kStderr,
-                                                 Reply::kFromChannel};
-
-// Not on the stack: a page of it that nothing is read into is never touched.
-std::array<char, kReadSize> read_buffer;
-
 std::uint64_t microseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000U +
          static_cast<std::uint64_t>(time.tv_usec);
@@ -73,7 +62,7 @@ Warden::Warden(UniqueFd control,
       root_(std::move(root)) {}
 
 void Warden::send(Reply type, std::uint32_t channel, std::string_view payload) {
-  append_frame(outgoing_, static_cast<std::uint8_t>(type), channel, payload);
+  outgoing_.add(type, channel, payload);
 }
 
 void Warden::announce(std::string report) {
@@ -121,7 +110,7 @@ bool Warden::serve() {
   if (!resting_) {
     watch(children_, POLLIN, {Kind::kChildren});
   }
-  const bool room = outgoing_.size() < kOutgoingBound;
+  const bool room = outgoing_.has_room();
   for (auto& [channel, process] : processes_) {
     if (resting_) {
       break;
@@ -162,9 +151,9 @@ bool Warden::serve() {
     }
     Process& process = found->second;
     if (kind == Kind::kInlet) {
-      pass_input(channel, process, index);
+      process.streams.pass_input(index, outgoing_);
     } else if (kind == Kind::kOutlet) {
-      pass_output(channel, process, index);
+      process.streams.pass_output(index, process.may_write(), outgoing_);
     } else if (process.timer) {
       process.hit_deadline = true;
       process.timer.reset();
@@ -175,8 +164,8 @@ bool Warden::serve() {
 }
 
 bool Warden::flush() {
-  const auto sent = sys::send_now(control_.get(), outgoing_);
-  outgoing_.erase(0, sent.value_or(0));
+  const auto sent = sys::send_now(control_.get(), outgoing_.bytes());
+  outgoing_.drop(sent.value_or(0));
   return sent.has_value();
 }
 
@@ -300,7 +289,7 @@ void Warden::wake() {
   resting_ = false;
   ProcessesReport report;
   for (auto& [channel, process] : processes_) {
-    if (process.beside && report.processes.size() < ProcessesReport::kMost) {
+    if (process.streams.beside && report.processes.size() < ProcessesReport::kMost) {
       process.claimed = false;
       for (Outlet& outlet : process.streams.out) {
         outlet.window = 0;
@@ -375,9 +364,9 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
   process.pid = started.pid;
   process.alone = request->alone;
   process.waits = request->waits;
-  process.beside = request->streams != Streams::kRun;
   process.kind = request->streams;
   process.streams = std::move(streams->ours);
+  process.streams.channel = channel;
   set_deadline(process, request->deadline_ms);
   WireWriter pid;
   pid.u32(static_cast<std::uint32_t>(process.pid));
@@ -422,7 +411,7 @@ void Warden::pack(std::uint32_t channel, std::string_view payload) {
     }
   }
   names.ended = true;
-  pass_input(channel, *process, 0);
+  process->streams.pass_input(0, outgoing_);
 }
 
 Warden::Process* Warden::start_archiver(std::uint32_t channel,
@@ -444,6 +433,7 @@ Warden::Process* Warden::start_archiver(std::uint32_t channel,
   Process& process = processes_[channel];
   process.pid = started.pid;
   process.streams = std::move(streams->ours);
+  process.streams.channel = channel;
   return &process;
 }
 
@@ -507,10 +497,7 @@ void Warden::reap() {
         process.cpu_us = cpu_us;
         process.max_rss = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
         process.timer.reset();
-        process.streams.owe();
-        if (!process.beside) {
-          end(process.streams.in[0]);
-        }
+        process.streams.end_process();
         if (process.alone) {
           end_guests();
         }
@@ -529,106 +516,32 @@ void Warden::end_guests() {
 
 void Warden::take_input(std::uint32_t channel, Stream stream, std::string_view bytes) {
   const auto found = processes_.find(channel);
-  if (found == processes_.end()) {
-    return;
-  }
-  RelayedStreams& streams = found->second.streams;
-  Inlet* const inlet = streams.inlet(stream);
-  if (inlet->fd) {
-    pass_input(channel, found->second, static_cast<std::size_t>(inlet - streams.in.data()), bytes);
+  if (found != processes_.end()) {
+    found->second.streams.take_input(stream, bytes, outgoing_);
   }
 }
 
 void Warden::end_stream(std::uint32_t channel, std::string_view payload) {
   const auto found = processes_.find(channel);
   const auto report = StreamReport::decode(payload);
-  if (found == processes_.end() || !report) {
-    return;
-  }
-  RelayedStreams& streams = found->second.streams;
-  if (Inlet* const inlet = streams.inlet(report->stream); inlet != nullptr) {
-    inlet->ended = true;
-    pass_input(channel, found->second, static_cast<std::size_t>(inlet - streams.in.data()));
-  } else {
-    end(*streams.outlet(report->stream));
+  if (found != processes_.end() && report) {
+    found->second.streams.end_stream(report->stream, outgoing_);
   }
 }
 
 void Warden::acknowledged(std::uint32_t channel, std::string_view payload) {
   const auto found = processes_.find(channel);
   const auto report = StreamReport::decode(payload);
-  if (found == processes_.end() || !report) {
-    return;
-  }
-  if (Outlet* const outlet = found->second.streams.outlet(report->stream); outlet != nullptr) {
-    outlet->window = std::min<std::size_t>(kOutputWindow, outlet->window + report->bytes);
+  if (found != processes_.end() && report &&
+      found->second.streams.acknowledge(report->stream, report->bytes)) {
     found->second.claimed = true;
   }
 }
 
-void Warden::say(Reply type, std::uint32_t channel, const StreamReport& report) {
-  send(type, channel, report.encode());
-}
-
-void Warden::pass_input(std::uint32_t channel,
-                        Process& process,
-                        std::size_t index,
-                        std::string_view more) {
-  Inlet& inlet = process.streams.in[index];
-  const bool was_open = static_cast<bool>(inlet.fd);
-  std::size_t taken = put(inlet, inlet.waiting);
-  inlet.waiting.erase(0, taken);
-  if (inlet.waiting.empty()) {
-    const std::size_t at_once = put(inlet, more);
-    more.remove_prefix(at_once);
-    taken += at_once;
-  }
-  inlet.waiting += more;
-  const bool refused = was_open && !inlet.fd;
-  const Stream stream = RelayedStreams::kInlets.at(index);
-  inlet.unsaid += taken;
-  if (inlet.unsaid >= (process.beside ? 1 : kAcknowledged)) {
-    say(Reply::kTaken, channel,
-        {.stream = stream, .bytes = static_cast<std::uint32_t>(std::exchange(inlet.unsaid, 0))});
-  }
-  if (refused && process.beside) {
-    say(Reply::kStreamEnd, channel, {.stream = stream});
-  }
-  if (inlet.fd && inlet.ended && inlet.waiting.empty()) {
-    end(inlet);
-  }
-}
-
-void Warden::pass_output(std::uint32_t channel, Process& process, std::size_t index) {
-  Outlet& outlet = process.streams.out[index];
-  const std::span<char> bytes = read_buffer;
-  while (outlet.fd && outlet.window > 0 && outgoing_.size() < kOutgoingBound) {
-    const ssize_t got =
-        ::read(outlet.fd.get(), bytes.data(), std::min(bytes.size(), outlet.window));
-    if (got > 0) {
-      const auto size = static_cast<std::size_t>(got);
-      send(kOutputReplies[index], channel, {bytes.data(), size});
-      outlet.window -= size;
-      outlet.owed -= std::min(outlet.owed, size);
-      continue;
-    }
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got < 0 && errno == EAGAIN && !process.stopped &&
-        (process.beside || process.alone || !process.exited)) {
-      outlet.owed = 0;  // If it has ended, that was all.
-      return;
-    }
-    // At its end; or, of a run, empty after its process has ended, while a child in the background
-    // still holds it open. A process that was alone takes its children with it, so its end comes;
-    // where it has stopped, that is not awaited.
-    end(outlet);
-    if (process.beside) {
-      say(Reply::kStreamEnd, channel, {.stream = RelayedStreams::kOutlets.at(index)});
-    }
-  }
-}
+// A child in the background may still hold the stream of a run open whose process has ended. One
+// that was alone takes its children with it, so the end of its streams comes; where it has stopped,
+// that is not awaited.
+bool Warden::Process::may_write() const { return !stopped && (streams.beside || alone || !exited); }
 
 void Warden::settle(std::uint32_t channel) {
   const auto found = processes_.find(channel);
@@ -665,8 +578,8 @@ void Warden::report_changes(std::uint32_t channel) {
 
 void Warden::finish(std::uint32_t channel, Process& process) {
   if (process.settling) {
-    pass_output(channel, process, 0);
-    pass_output(channel, process, 1);
+    process.streams.pass_output(0, process.may_write(), outgoing_);
+    process.streams.pass_output(1, process.may_write(), outgoing_);
     if (!process.streams.owing()) {
       send(Reply::kSettled, channel, {});
       process.settling = false;
@@ -677,9 +590,9 @@ void Warden::finish(std::uint32_t channel, Process& process) {
   }
   if (!process.reported) {
     for (std::size_t i = 0; i < process.streams.out.size(); ++i) {
-      pass_output(channel, process, i);
+      process.streams.pass_output(i, process.may_write(), outgoing_);
     }
-    if (process.beside ? process.streams.owing() : process.streams.open()) {
+    if (process.streams.beside ? process.streams.owing() : process.streams.open()) {
       return;
     }
     EndedReport report{.wait_status = process.wait_status,

@@ -4,10 +4,6 @@
 // One thread, one poll(2). It takes requests from the control socket, starts processes, passes
 // their streams on, reaps them, and ends with the socket: when the other end closes it, for
 // whatever reason, everything in the sandbox is killed.
-//
-// Nothing here grows without bound. Output waits in the processes' pipes while the control socket
-// is full, or while nobody takes it (kOutputWindow); input is bounded by a window that the sender
-// keeps to (kInputWindow).
 #pragma once
 
 #include <sys/types.h>
@@ -22,6 +18,7 @@
 
 #include "base/frame.h"
 #include "base/unique_fd.h"
+#include "warden/buffers.h"
 #include "warden/root_changes.h"
 #include "warden/starter.h"
 #include "warden/streams.h"
@@ -61,7 +58,6 @@ class Warden {
     bool alone = false;
     bool waits = false;    // As StartRequest::waits.
     bool stopped = false;  // That was its end: it is killed, and only has to be reaped.
-    bool beside = false;   // No run: its streams may outlive it.
     Streams kind = Streams::kRun;
     bool claimed = true;  // Since the last kWake, by somebody who takes what comes from it.
     bool exited = false;
@@ -74,6 +70,9 @@ class Warden {
     std::uint64_t max_rss = 0;
     UniqueFd timer;
     RelayedStreams streams;
+
+    // Whether more of it may come, through streams that have nothing now.
+    [[nodiscard]] bool may_write() const;
   };
 
   // Serves one turn. False when the control socket has closed.
@@ -101,18 +100,8 @@ class Warden {
   // did not, has been reaped: until nobody is left.
   void end_guests();
   void take_input(std::uint32_t channel, Stream stream, std::string_view bytes);
-  // Whoever is outside no longer sends into this stream, or takes what comes from it.
   void end_stream(std::uint32_t channel, std::string_view payload);
   void acknowledged(std::uint32_t channel, std::string_view payload);
-  void say(Reply type, std::uint32_t channel, const StreamReport& report);
-
-  // `index` is that of RelayedStreams.
-  // `more` comes after what waits.
-  void pass_input(std::uint32_t channel,
-                  Process& process,
-                  std::size_t index,
-                  std::string_view more = {});
-  void pass_output(std::uint32_t channel, Process& process, std::size_t index);
   void finish(std::uint32_t channel, Process& process);
   void report_disk(EndedReport& report) const;
   bool flush();
@@ -126,7 +115,7 @@ class Warden {
   RootChanges root_;
   FrameParser parser_;
   std::vector<UniqueFd> passed_;  // Came with frames and were not asked for yet.
-  std::string outgoing_;
+  Outgoing outgoing_;
   std::map<std::uint32_t, Process> processes_;
   std::string ready_;
   bool is_undescribed_ = false;       // To be announced at the first kMachine.
