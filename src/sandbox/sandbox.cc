@@ -7,25 +7,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fstream>
 
 #include "base/sys/raw.h"
 #include "base/sys/tree.h"
-#include "base/text.h"
 #include "base/wire.h"
-#include "sandbox/call_watch.h"
 #include "sandbox/cgroup_host.h"
-#include "sandbox/child/plan.h"
-#include "sandbox/git_excludes.h"
 #include "sandbox/guest_ids.h"
 #include "sandbox/launch.h"
 #include "sandbox/machine.h"
 #include "sandbox/reported_walls.h"
 #include "sandbox/run.h"
-#include "sandbox/stopwatch.h"
 #include "sandbox/stream_relay.h"
 #include "sandbox/terminal.h"
 
@@ -35,23 +29,10 @@ namespace {
 using Clock = WardenLink::Clock;
 using namespace std::chrono_literals;
 
-// For what the warden does at once unless the machine is starved; a guest cannot delay it.
-constexpr auto kPatience = 30s;
-// For what copies files; the warden gives up before this.
-constexpr auto kCopyPatience = 120s;
+// For the start of a process; a guest cannot delay it.
+constexpr auto kStartPatience = 30s;
 // Of each of two signals to end; milliseconds.
 constexpr int kEndPatience = 10'000;
-
-std::string random_id() {
-  std::array<unsigned char, 12> bytes{};
-  (void)sys::raw(SYS_getrandom, bytes.data(), bytes.size(), 0);
-  constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuv";
-  std::string id;
-  for (const unsigned char byte : bytes) {
-    id.push_back(kLetters[byte % kLetters.size()]);
-  }
-  return id;
-}
 
 // The number by which our /proc knows the process, which is alive or a zombie of ours.
 Result<pid_t> pid_of(int pidfd) {
@@ -66,216 +47,12 @@ Result<pid_t> pid_of(int pidfd) {
   return Error(ErrorCode::kUnavailable, "the sandbox has ended");
 }
 
-Error not_deterministic(const Tier& tier) {
-  return {ErrorCode::kUnsupported, "the " + std::string(tier.name()) + " tier is not deterministic",
-          "use --tier wasm"};
-}
-
-Error setup_error(const warden::SetupReport& report) {
-  const auto step = static_cast<child::SetupStep>(report.failed_step);
-  const std::string attempt = "set up the sandbox: step " +
-                              std::string(child::setup_step_name(step)) + ", part " +
-                              std::to_string(report.detail);
-  const bool forbidden = report.error == EPERM || report.error == EACCES ||
-                         report.error == ENOSYS || report.error == EINVAL || report.error == ENODEV;
-  const Error error = Error::from_errno(attempt, report.error);
-  return {forbidden ? ErrorCode::kUnsupported : error.code(), error.message(),
-          std::string(kAskDoctor)};
-}
-
 }  // namespace
-
-Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& spec)
-    : enclosure_(std::move(enclosure)),
-      link_(std::move(enclosure_.control)),
-      id_(spec.id.empty() ? random_id() : spec.id),
-      tier_(tier),
-      env_(spec.as_root ? root_environment() : Environment{}),
-      limits_(spec.limits),
-      write_rules_(spec.rules.write),
-      read_rules_(spec.rules.read),
-      timings_(std::move(enclosure_.timings)),
-      notes_(std::move(enclosure_.notes)) {
-  env_.insert(env_.end(), spec.env.begin(), spec.env.end());
-  // The start of a kernel has used processor time.
-  used_ = enclosure_.features.own_kernel;
-  walls_.user = spec.as_root ? "root" : "user";
-  walls_.exec = spec.rules.exec.empty() ? "any" : "rules";
-  drop_what_takes_mounts(write_rules_, "written");
-  drop_what_takes_mounts(read_rules_, "read");
-  walls_.write = write_rules_.empty() ? "any" : "rules";
-  walls_.read = read_rules_.empty() ? "any" : "rules";
-  if (std::ranges::any_of(write_rules_.closed, [](const std::string& place) {
-        return place.starts_with(".git/hooks/");
-      })) {
-    // 'git init' copies examples of hooks, and gives up where it cannot.
-    env_.insert(env_.begin(), {"GIT_TEMPLATE_DIR", ""});
-  }
-  if (!read_rules_.closed.empty()) {
-    const Environment git = git_excludes_environment();
-    env_.insert(env_.begin(), git.begin(), git.end());
-  }
-  if (spec.relay) {
-    enclosure_.features.passes_descriptors = false;
-    enclosure_.features.returns_descriptors = false;
-  }
-}
-
-void Sandbox::drop_what_takes_mounts(PlaceRules& rules, std::string_view done) {
-  if (!rules.closed.empty() && !enclosure_.features.own_root) {
-    notes_.push_back("the " + tier_ + " tier has no mounts: '" + rules.closed.front() +
-                     "' and what else the policy refuses can be " + std::string(done));
-    rules.closed.clear();
-  }
-}
-
-Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const TierWish& wish) {
-  GB_TRY(validate(spec.limits));
-  const std::vector<Tier*> tiers = GB_TRY(candidate_tiers(wish));
-  std::vector<std::string> notes;
-  std::optional<Error> first;
-  for (Tier* const tier : tiers) {
-    auto enclosure = spec.deterministic && !tier->traits().is_deterministic
-                         ? Result<Enclosure>(not_deterministic(*tier))
-                         : tier->enclose(spec);
-    std::optional<Error> error;
-    if (enclosure) {
-      std::unique_ptr<Sandbox> sandbox(
-          new Sandbox(std::move(enclosure).value(), tier->name(), spec));
-      // What guests ask of a machine or a runner of ours, those answer.
-      if (!sandbox->enclosure_.features.own_kernel && !sandbox->enclosure_.runner) {
-        name_watched(sandbox->id_, sandbox->enclosure_.pidfd.get());
-      }
-      auto stands = sandbox->await_walls();
-      if (!stands) {
-        stands = sandbox->with_complaints(std::move(stands).error());
-      }
-      if (stands && !sandbox->features().passes_descriptors) {
-        stands = sandbox->relay_streams();
-      }
-      if (stands && spec.egress_port != 0) {
-        sandbox->walls_.network = "rules";
-        if (!sandbox->enclosure_.way_out.listener) {
-          stands = Error(ErrorCode::kUnavailable, "the sandbox passed no socket to listen on");
-        }
-      }
-      if (stands) {
-        sandbox->notes_.insert(sandbox->notes_.begin(), notes.begin(), notes.end());
-        return sandbox;
-      }
-      (void)sandbox->end();
-      error = std::move(stands).error();
-    } else {
-      error = std::move(enclosure).error();
-    }
-    if (error->code() != ErrorCode::kUnsupported) {
-      return *std::move(error);
-    }
-    notes.push_back("tier " + std::string(tier->name()) +
-                    " could not be used: " + error->message());
-    // What the tier lacks that is tried first is what most people can mend.
-    if (!first) {
-      first = std::move(error);
-    }
-  }
-  if (!first) {
-    return Error(ErrorCode::kUnsupported, "no isolation tier is available");
-  }
-  return *std::move(first);
-}
 
 Sandbox::~Sandbox() { (void)end(); }
 
 uid_t Sandbox::helper_uid() const {
   return guest_ids() && enclosure_.slot ? enclosure_.slot->helper_uid() : 0;
-}
-
-Error Sandbox::with_complaints(Error error) const {
-  std::array<char, 4096> bytes;
-  const ssize_t got =
-      enclosure_.complaints ? ::read(enclosure_.complaints.get(), bytes.data(), bytes.size()) : 0;
-  std::string_view said(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-  while (said.ends_with('\n')) {
-    said.remove_suffix(1);
-  }
-  if (said.empty()) {
-    return error;
-  }
-  // Its last word: what comes before are warnings.
-  const std::string last = printable(said.substr(said.rfind('\n') + 1));
-  return {ErrorCode::kUnsupported, "set up the sandbox: " + last, std::string(kAskDoctor)};
-}
-
-Result<void> Sandbox::relay_streams() {
-  relay_ = GB_TRY(StreamRelay::start(link_));
-  return {};
-}
-
-Result<void> Sandbox::await_walls() {
-  Stopwatch watch;
-  const auto deadline = Clock::now() + kPatience;
-  WardenLink::Channel channel(link_, 0);
-  warden::SetupReport setup;
-  for (;;) {
-    const Frame frame = GB_TRY(channel.receive(deadline));
-    if (static_cast<warden::Reply>(frame.type) == warden::Reply::kSetup) {
-      setup = GB_TRY(warden::SetupReport::decode(frame.payload));
-      if (setup.failed_step != 0) {
-        return setup_error(setup);
-      }
-      for (std::size_t step = 1; step + 1 < setup.step_us.size() && step < child::kSetupSteps;
-           ++step) {
-        timings_.push_back(
-            {std::string(child::setup_step_name(static_cast<child::SetupStep>(step))),
-             std::chrono::microseconds(setup.step_us[step])});
-      }
-      watch.lap("walls");
-      continue;
-    }
-    if (static_cast<warden::Reply>(frame.type) == warden::Reply::kProcesses) {
-      residents_ = GB_TRY(warden::ProcessesReport::decode(frame.payload)).processes;
-      continue;
-    }
-    if (static_cast<warden::Reply>(frame.type) == warden::Reply::kDone) {
-      const auto report = GB_TRY(warden::DoneReport::decode(frame.payload));
-      return Error(ErrorCode::kUnsupported, "set up the sandbox: " + printable(report.error),
-                   std::string(kAskDoctor));
-    }
-    if (static_cast<warden::Reply>(frame.type) != warden::Reply::kReady) {
-      return Error(ErrorCode::kInternal, "the warden started with a frame of the wrong type");
-    }
-    const auto ready = GB_TRY(warden::ReadyReport::decode(frame.payload));
-    enclosure_.setup.reset();
-    GB_TRY(read_walls(ready, enclosure_, walls_));
-    watch.lap("warden");
-    const std::vector<Timing> laps = watch.laps();
-    timings_.insert(timings_.end(), laps.begin(), laps.end());
-    std::ranges::move(notes_on_walls(ready, enclosure_, walls_), std::back_inserter(notes_));
-    return {};
-  }
-}
-
-template <typename Take>
-auto Sandbox::ask(warden::Request request,
-                  std::string_view payload,
-                  warden::Reply type,
-                  std::chrono::seconds patience,
-                  const Take& take) -> decltype(take(std::string_view())) {
-  WardenLink::Channel channel(link_);
-  channel.send(request, payload);
-  const auto deadline = Clock::now() + patience;
-  for (;;) {
-    const Frame frame = GB_TRY(channel.receive(deadline));
-    if (static_cast<warden::Reply>(frame.type) == type) {
-      return take(frame.payload);
-    }
-  }
-}
-
-Result<void> Sandbox::ask_done(warden::Request request,
-                               std::string_view payload,
-                               std::chrono::seconds patience) {
-  return ask(request, payload, warden::Reply::kDone, patience, &done_or_error);
 }
 
 Result<RunOutcome> Sandbox::run(const Command& command, const RunOptions& options) {
@@ -334,7 +111,7 @@ Result<std::unique_ptr<GuestProcess>> Sandbox::start_beside(warden::StartRequest
   used_ = true;
   auto channel = std::make_unique<WardenLink::Channel>(link_);
   channel->send(warden::Request::kStart, bytes, relay_ ? std::span<const int>() : passed);
-  const Frame frame = GB_TRY(channel->receive(Clock::now() + kPatience));
+  const Frame frame = GB_TRY(channel->receive(Clock::now() + kStartPatience));
   if (static_cast<warden::Reply>(frame.type) == warden::Reply::kStarted) {
     WireReader reader(frame.payload);
     const std::uint32_t pid = reader.u32();
@@ -370,12 +147,6 @@ bool Sandbox::hear() {
   return !link_.lost();
 }
 
-Result<Sandbox::DiskUse> Sandbox::disk_use() {
-  const auto report = GB_TRY(ask(warden::Request::kDisk, {}, warden::Reply::kEnded, kPatience,
-                                 &warden::EndedReport::decode));
-  return DiskUse{.bytes = Bytes{report.disk_used}, .inodes = report.inodes_used};
-}
-
 Environment Sandbox::environment() const {
   Environment all = base_environment();
   const Environment machine = machine_environment(limits_);
@@ -400,104 +171,6 @@ Result<Realm> Sandbox::realm() const {
     return Error::from_errno("open the namespaces of a realm");
   }
   return realm;
-}
-
-Result<void> Sandbox::write_file(std::string_view path,
-                                 std::string_view bytes,
-                                 std::uint32_t mode) {
-  // One frame holds the path as well; what does not fit would go by unpack().
-  constexpr std::size_t kMost = kMaxFramePayload - 8192;
-  if (bytes.size() > kMost) {
-    return Error(ErrorCode::kInvalid, std::string(path) + " is too large to write at once");
-  }
-  const warden::WriteRequest request{.path = std::string(path), .mode = mode, .bytes = bytes};
-  auto done = ask_done(warden::Request::kWrite, request.encode(), kPatience);
-  return done ? Result<void>() : std::move(done).error().within("copy in " + std::string(path));
-}
-
-Result<void> Sandbox::unpack(std::string_view directory, int archive_fd) {
-  RunOptions options{.limits = limits_, .stdin_fd = archive_fd, .kill_rest = false};
-  options.limits.wall = 1h;
-  Run run(*this, options);
-  const RunOutcome outcome = GB_TRY(run.task(warden::Request::kUnpack, directory));
-  if (outcome.status != Status::kOk) {
-    std::string message = outcome.err.bytes;
-    while (message.ends_with('\n')) {
-      message.pop_back();
-    }
-    return Error(ErrorCode::kInvalid,
-                 message.empty() ? "the archive could not be unpacked" : message)
-        .with_os_error(outcome.status == Status::kDiskFull ? ENOSPC : 0);
-  }
-  return {};
-}
-
-Result<void> Sandbox::pack_changes(Bytes max,
-                                   const std::function<Result<void>(std::string_view)>& sink) {
-  Result<void> kept;
-  RunOptions options{.limits = limits_, .kill_rest = false};
-  options.limits.wall = 1h;
-  options.limits.output = Bytes{0};
-  options.observer.out = [&](std::string_view bytes) {
-    if (kept) {
-      kept = sink(bytes);
-    }
-  };
-  Run run(*this, options);
-  const warden::PackRequest request{.changed_only = true, .max_bytes = max.count, .path = {}};
-  const RunOutcome outcome = GB_TRY(run.task(warden::Request::kPack, request.encode()));
-  if (kept && outcome.status != Status::kOk) {
-    return Error(ErrorCode::kUnavailable, "the changed files could not be packed");
-  }
-  return kept;
-}
-
-Result<void> Sandbox::mark() { return ask_done(warden::Request::kMark, {}, kPatience); }
-
-Result<Sandbox::Changes> Sandbox::changed_files() {
-  auto report = GB_TRY(ask(warden::Request::kChanges, {}, warden::Reply::kFiles, kPatience,
-                           &warden::FilesReport::decode));
-  return Changes{.files = std::move(report.files), .truncated = report.truncated};
-}
-
-Result<void> Sandbox::snapshot(std::uint32_t id, bool thorough) {
-  auto done =
-      ask_done(warden::Request::kSnapshot,
-               warden::SnapshotRequest{.id = id, .thorough = thorough}.encode(), kCopyPatience);
-  return done ? Result<void>() : std::move(done).error().within("take a snapshot of the files");
-}
-
-Result<void> Sandbox::restore(std::uint32_t id, bool thorough) {
-  auto done =
-      ask_done(warden::Request::kRestore,
-               warden::SnapshotRequest{.id = id, .thorough = thorough}.encode(), kCopyPatience);
-  return done ? Result<void>() : std::move(done).error().within("restore the files");
-}
-
-Result<void> Sandbox::drop_snapshot(std::uint32_t id) {
-  return ask_done(warden::Request::kDropSnapshot, warden::SnapshotRequest{.id = id}.encode(),
-                  kCopyPatience);
-}
-
-Result<Sandbox::Differences> Sandbox::compare(std::uint32_t snapshot) {
-  auto report =
-      GB_TRY(ask(warden::Request::kCompare, warden::SnapshotRequest{.id = snapshot}.encode(),
-                 warden::Reply::kDifferences, kPatience, &warden::DifferencesReport::decode));
-  return Differences{.files = std::move(report.files), .truncated = report.truncated};
-}
-
-Result<std::optional<std::string>> Sandbox::read_version(std::uint32_t snapshot,
-                                                         const std::string& path,
-                                                         Version version,
-                                                         std::size_t max) {
-  const warden::VersionRequest request{
-      .snapshot = snapshot,
-      .now = version == Version::kNow,
-      .max_bytes = static_cast<std::uint32_t>(std::min(max, warden::kMaxVersion)),
-      .path = path};
-  auto report = GB_TRY(ask(warden::Request::kReadVersion, request.encode(), warden::Reply::kContent,
-                           kPatience, &warden::ContentReport::decode));
-  return report.known ? std::optional(std::move(report.bytes)) : std::nullopt;
 }
 
 GuestPlace Sandbox::place() const {
