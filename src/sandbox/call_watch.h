@@ -9,6 +9,9 @@
 // theirs, and no other sandbox waits for it. When this process ends, its sandboxes do; what is
 // asked until then fails with ENOSYS.
 //
+// It is the process's, and no object that whoever makes a sandbox passes on: guests whose maker has
+// forgotten it would be watched by nobody, and its thread may not end before the last of them.
+//
 // What the forks of a zygote ask comes to the listener of the zygote's realm. So guests are told
 // apart by the pid namespace that they are in, which each sandbox has of its own.
 #pragma once
