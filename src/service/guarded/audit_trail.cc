@@ -8,6 +8,7 @@
 #include "base/digest/digest.h"
 #include "base/text.h"
 #include "base/time_text.h"
+#include "spec/json/error_json.h"
 #include "trace/span.h"
 
 namespace glovebox {
@@ -39,28 +40,6 @@ std::string details_of(const Deed& deed) {
 }
 
 }  // namespace
-
-std::string_view result_name(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalid:
-      return "invalid";
-    case ErrorCode::kNotFound:
-      return "not_found";
-    case ErrorCode::kConflict:
-      return "conflict";
-    case ErrorCode::kExhausted:
-      return "exhausted";
-    case ErrorCode::kUnsupported:
-      return "unsupported";
-    case ErrorCode::kUnavailable:
-      return "unavailable";
-    case ErrorCode::kRefused:
-      return "refused";
-    case ErrorCode::kInternal:
-      break;
-  }
-  return "internal";
-}
 
 void AuditTrail::add_text(Json& details, const char* name, std::string_view text) const {
   const std::string prefix(name);
@@ -150,7 +129,7 @@ Result<std::uint64_t> AuditTrail::note(const Caller& caller,
   if (suppressed > 0) {
     failed.details["suppressed_before"] = suppressed;
   }
-  return append(caller, door, failed, "allowed", result_name(error->code()));
+  return append(caller, door, failed, "allowed", name_of(error->code()));
 }
 
 Result<std::uint64_t> AuditTrail::note_end(const Caller& caller,
@@ -176,7 +155,7 @@ void AuditTrail::note_refusal(const Caller& caller,
   }
   // It is refused in any case: nobody waits for the disk to say so, and nobody is told of a
   // failure.
-  (void)append(caller, door, refused, "refused", result_name(error.code()), audit::Haste::kSoon);
+  (void)append(caller, door, refused, "refused", name_of(error.code()), audit::Haste::kSoon);
 }
 
 void AuditTrail::note_ending(std::string_view tenant,

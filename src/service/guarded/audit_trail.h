@@ -119,7 +119,4 @@ class AuditTrail {
   std::map<std::string, Failures, std::less<>> failures_;
 };
 
-// As in records: "not_found". They never change.
-[[nodiscard]] std::string_view result_name(ErrorCode code);
-
 }  // namespace glovebox

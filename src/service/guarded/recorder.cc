@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "service/guarded/replay_records.h"
 #include "spec/egress_protocol.h"
+#include "spec/json/error_json.h"
 #include "spec/json/raw_json.h"
 #include "spec/json/recording_event.h"
 #include "spec/json/verdict_json.h"
@@ -354,7 +355,7 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
     end.details["tool_calls"] = tool_calls;
   }
   const std::string status = outcome ? outcome->status
-                             : !done ? std::string(result_name(done.error().code()))
+                             : !done ? std::string(name_of(done.error().code()))
                              : left  ? "interrupted"
                                      : "unknown";
   std::uint64_t number = GB_TRY(trail_->note_end(caller, door_, end, status));

@@ -11,6 +11,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+Json error_json(const Error& error) {
+  return {{"schema", schema_of("error")},
+          {"code", http_status(error.code())},
+          {"error", name_of(error.code())},
+          {"message", to_utf8(error.message())},
+          {"hint", to_utf8(error.hint())}};
+}
+
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
 std::string_view name_of(ErrorCode code) {
   switch (code) {
     case ErrorCode::kInvalid:
@@ -32,20 +46,6 @@ std::string_view name_of(ErrorCode code) {
   }
   return "internal";
 }
-
-Json error_json(const Error& error) {
-  return {{"schema", schema_of("error")},
-          {"code", http_status(error.code())},
-          {"error", name_of(error.code())},
-          {"message", to_utf8(error.message())},
-          {"hint", to_utf8(error.hint())}};
-}
-
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-}  // namespace
 
 int http_status(ErrorCode code) {
   switch (code) {

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/error.h"
 
 namespace glovebox {
+
+// "not_found". Clients compare them and journals keep them: they never change.
+std::string_view name_of(ErrorCode code);
 
 // RFC 9110. What a guest did is never one of these.
 int http_status(ErrorCode code);
