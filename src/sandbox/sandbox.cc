@@ -218,11 +218,18 @@ void Sandbox::kill() {
 }
 
 std::optional<Hoard> Sandbox::end_hoarders() {
-  // A kernel of its own has its own locks and sockets, in memory that is limited.
-  if (!enclosure_.pidfd || enclosure_.features.own_kernel) {
+  // A kernel of its own has its own locks and sockets, in memory that is limited; only what it does
+  // in a network of the host's is not.
+  const bool own_kernel = enclosure_.features.own_kernel;
+  if (!enclosure_.pidfd || (own_kernel && walls_.network == "none")) {
     return std::nullopt;
   }
-  return hoards_.end_hoarders(place(), watches_memory() ? limits_.memory.count : 0);
+  const auto ended =
+      hoards_.end_hoarders(place(), watches_memory() && !own_kernel ? limits_.memory.count : 0);
+  if (ended && own_kernel) {
+    kill();  // It has the sockets, and not those whom it has them for.
+  }
+  return ended;
 }
 
 bool Sandbox::watches_memory() const { return glovebox::watches_memory(enclosure_); }

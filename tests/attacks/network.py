@@ -4,6 +4,7 @@ who comes, and an HTTP proxy such as an operator may have."""
 
 import http.server
 import ipaddress
+import os
 import select
 import socket
 import struct
@@ -14,6 +15,12 @@ A, AAAA = 1, 28
 # For the environment of what is to reach these and nothing else.
 NO_PROXY = {name: "" for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY",
                                   "no_proxy", "NO_PROXY")}
+
+
+# For a command line of glovebox: the tier that the tests of networks are asked of, where it is not
+# the one that is taken by itself (tests/conformance).
+TIER = os.environ.get("GLOVEBOX_NETWORK_TIER")
+OF_TIER = ["--tier", TIER] if TIER else []
 
 
 class NameServer:

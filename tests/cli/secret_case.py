@@ -10,7 +10,7 @@ from program import Case, run
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import NO_PROXY, NameServer  # noqa: E402
+from network import NO_PROXY, OF_TIER, NameServer  # noqa: E402
 from secure_network import Authority, SecureServer  # noqa: E402
 
 VALUE = "s3cr3t-value-of-the-test-4711"
@@ -107,7 +107,7 @@ class SecretCase(Case):
 
     def inside(self, code, *words, options=None, env=None, language="python", prelude=INSIDE):
         """The verdict of a run with a program that knows both ports."""
-        answer = run("-l", language, "-e", prelude + code, "--json",
+        answer = run(*OF_TIER, "-l", language, "-e", prelude + code, "--json",
                      *(self.options() if options is None else options), *words,
                      "--", str(self.api.port), str(self.other.port),
                      env=self.environment(**(env or {})))

@@ -9,11 +9,11 @@ import sys
 import threading
 import unittest
 
-from program import Case, glovebox, run
+from program import Case, glovebox
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import NO_PROXY, NameServer, Upstream, WebServer  # noqa: E402
+from network import NO_PROXY, OF_TIER, NameServer, Upstream, WebServer  # noqa: E402
 
 # What a program does that knows nothing of us: the standard library finds the proxy by itself. Inside,
 # 127.0.0.1 is the sandbox's own, and NO_PROXY says so; here it is the host's that is asked for.
@@ -37,6 +37,10 @@ connection.set_tunnel(sys.argv[1], int(sys.argv[2]))
 connection.request("GET", "/tunneled")
 print(connection.getresponse().read().decode())
 """
+
+
+def run(*words, **how):
+    return glovebox("run", *OF_TIER, *words, **how)
 
 
 def fetch(*words, urls=(), code=FETCH, env=None):
@@ -151,7 +155,7 @@ for body, headers in ((b"x" * 300_000, {}), ((b"y" * 1000 for _ in range(300)), 
     def test_live_interpreters_have_them_too(self):
         code = ("import os, urllib.request; del os.environ['no_proxy'], os.environ['NO_PROXY']\n"
                 f"urllib.request.urlopen('http://{self.here}/').read()\n")
-        answer = glovebox("repl", "-l", "python", "--allow-net", self.here, stdin=code.encode(),
+        answer = glovebox("repl", *OF_TIER, "-l", "python", "--allow-net", self.here, stdin=code.encode(),
                           env=NO_PROXY)
         self.assertIn(b"here you are", answer.out, answer)
 
@@ -392,7 +396,9 @@ class Mistakes(Case):
         self.assert_status(self.refused("--deny-net", "a.example"), 2)
 
     def test_a_tier_without_a_network_refuses(self):
-        answer = self.refused("--allow-net", "a.example", "--tier", "landlock")
+        answer = glovebox("run", "-l", "sh", "-e", "true", "--allow-net", "a.example",
+                          "--tier", "landlock", env=NO_PROXY)
+        self.assertIn("hint:", answer.message)
         self.assert_status(answer, 125)
 
     def test_a_proxy_of_the_host_that_cannot_be_used_is_named_without_its_password(self):

@@ -12,6 +12,7 @@ TABLE = pathlib.Path(__file__).resolve().parent / "differences.toml"
 PARTS = {
     "claims": "the promises of tests/conformance",
     "languages": "programs of all languages",
+    "network": "network by rule",
     "attacks": "attacks from inside",
     "e2b": "E2B's own SDKs",
     "leaks": "runs that are killed",

@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -11,6 +12,11 @@ from places import USER
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 PATIENCE_S = 4 * 3600
+NETWORK = {
+    "cli": ["test_network.WithRules", "test_network.Names", "test_network.WithoutAProxy",
+            "test_secrets.AtTheEdge", "test_secrets.Budgets"],
+    "service": ["test_network.AsTheOperatorAllowsAny", "test_network_secrets.StoredSecrets"],
+}
 # Sandboxes that are made one after the other, by how long one takes.
 LEAKS = {1: 1000, 4: 200, 8: 60}
 KILLS = {1: 300, 4: 300, 8: 60}
@@ -133,6 +139,27 @@ def of_node(text):
     return {name: words[word] for word, name in told}
 
 
+def network(here, expected, choice, told):
+    """The claims are tests of the command line's and of the daemon's; a class is chosen as a whole."""
+    outcomes = {}
+    environment = {**here.environment, "GLOVEBOX_NETWORK_TIER": here.place.tier}
+    for folder, cases in NETWORK.items():
+        names = [f"{folder}/{case}" for case in cases]
+        outcomes |= {name: ABSENT for name in names if expected.untried(name)}
+        chosen = choice.of_names([name for name in names if name not in outcomes])
+        if not chosen:
+            continue
+        done = subprocess.run(
+            [sys.executable, "-B", "-m", "unittest", "-v", *(name.split("/")[1] for name in chosen)],
+            env=environment, cwd=TESTS / folder, stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, check=False, timeout=PATIENCE_S, **here.identity)
+        found = {f"{folder}/{name}": outcome for name, outcome in of_unittest(done.stderr).items()}
+        if FAILED in found.values() or not found:
+            told("network", done.stderr.encode())
+        outcomes |= found or dict.fromkeys(chosen, FAILED)
+    return outcomes
+
+
 def leaks(here, _expected, choice, told):
     claim = "NothingStaysBehind"
     if not choice.fits(claim):
@@ -169,4 +196,5 @@ def of_program(claim, done, told):
     return HELD if done.returncode == 0 else FAILED
 
 
-SUITES = {"languages": languages, "attacks": attacks, "e2b": e2b, "leaks": leaks, "kills": kills}
+SUITES = {"languages": languages, "network": network, "attacks": attacks, "e2b": e2b,
+          "leaks": leaks, "kills": kills}

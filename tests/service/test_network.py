@@ -16,7 +16,7 @@ from daemon import GLOVEBOX, Daemon, Sandbox, wait_until
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import NO_PROXY, NameServer, WebServer  # noqa: E402
+from network import NO_PROXY, OF_TIER, TIER, NameServer, WebServer  # noqa: E402
 
 # The standard library finds the proxy by itself, but asks it for nothing on 127.0.0.1, which is the
 # sandbox's own; here it is the host's that is asked for.
@@ -52,12 +52,16 @@ def egresses(keeper):
     return found
 
 
-def sandbox_with_native_tier(daemon):
-    made = daemon.ask("POST", "/v1/sandboxes", {"tier": "native"})
+def sandbox_of_tier(daemon, tier):
+    made = daemon.ask("POST", "/v1/sandboxes", {"tier": tier})
     if made.status != 201:
         return False
     daemon.must(204, "DELETE", f"/v1/sandboxes/{made.json['id']}")
     return True
+
+
+def sandbox_with_native_tier(daemon):
+    return sandbox_of_tier(daemon, "native")
 
 
 class NetworkCase(unittest.TestCase):
@@ -75,12 +79,12 @@ class NetworkCase(unittest.TestCase):
         cls.addClassCleanup(cls.daemon.discard)
         cls.environment = NO_PROXY | {"GLOVEBOX_NAME_SERVERS": cls.names.address}
         cls.start()
-        if not sandbox_with_native_tier(cls.daemon):
-            raise unittest.SkipTest("the native tier does not work here")
+        if not sandbox_of_tier(cls.daemon, TIER or "native"):
+            raise unittest.SkipTest(f"the {TIER or 'native'} tier does not work here")
 
     @classmethod
     def start(cls):
-        cls.daemon.options = ["--network", cls.reach] if cls.reach else []
+        cls.daemon.options = OF_TIER + (["--network", cls.reach] if cls.reach else [])
         with mock.patch.dict(os.environ, cls.environment):
             cls.daemon.start()
 

@@ -10,9 +10,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
+from network import OF_TIER, TIER  # noqa: E402
 from reaching_daemon import start_reaching  # noqa: E402
 from secure_network import Authority, SecureServer  # noqa: E402
-from test_network import sandbox_with_native_tier  # noqa: E402
+from test_network import sandbox_of_tier  # noqa: E402
 
 VALUE, ANOTHER = "the-first-value-of-it", "the-second-value-of-it"
 
@@ -39,9 +40,9 @@ class StoredSecrets(unittest.TestCase):
         authority = Authority(keys)
         cls.api = SecureServer(authority.issue("api.example"))
         cls.addClassCleanup(cls.api.close)
-        cls.daemon = start_reaching(cls, authority, ("api.example",))
-        if not sandbox_with_native_tier(cls.daemon):
-            raise unittest.SkipTest("the native tier does not work here")
+        cls.daemon = start_reaching(cls, authority, ("api.example",), options=OF_TIER)
+        if not sandbox_of_tier(cls.daemon, TIER or "native"):
+            raise unittest.SkipTest(f"the {TIER or 'native'} tier does not work here")
         cls.host = f"api.example:{cls.api.port}"
         cls.secret = cls.daemon.must(201, "POST", "/secrets",
                                      {"name": "api key", "value": VALUE})

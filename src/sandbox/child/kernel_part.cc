@@ -15,6 +15,7 @@
 #include "base/sys/spawn.h"
 #include "sandbox/child/confine.h"
 #include "sandbox/child/crossing.h"
+#include "sandbox/child/way_out.h"
 
 namespace glovebox::child {
 namespace {
@@ -40,6 +41,7 @@ class Entrance {
     step(SetupStep::kBorn, &Entrance::start_anew);
     step(SetupStep::kCgroup, &Entrance::join_cgroups);
     step(SetupStep::kIdentity, &Entrance::become_root);
+    step(SetupStep::kNetwork, &Entrance::make_way_out);
     step(SetupStep::kRoot, &Entrance::make_root);
     step(SetupStep::kMounts, &Entrance::bind_mounts);
     step(SetupStep::kEnterRoot, &Entrance::enter_root);
@@ -87,6 +89,10 @@ class Entrance {
   long become_root() noexcept {
     const long r = await_maker(part_.go);
     return r < 0 ? r : become(0, 0);
+  }
+
+  long make_way_out() noexcept {
+    return part_.egress_port == 0 ? 0 : provide_way_out(part_.egress_port, part_.way_out_to);
   }
 
   long make_root() noexcept {

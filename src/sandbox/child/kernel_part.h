@@ -20,6 +20,10 @@ struct KernelPart {
   int program = -1;
   std::span<const int> tasks;  // Of cgroups (v1) that it joins.
 
+  // As in plan.h: the way out that is made in its network namespace, or 0 for none.
+  std::uint16_t egress_port = 0;
+  int way_out_to = -1;
+
   // Its root: a tmpfs with these, which then is read-only. Targets are relative to it.
   std::span<const char* const> directories;
   std::span<const char* const> files;  // Empty; targets of mounts.

@@ -2,18 +2,13 @@
 #include "sandbox/child/own_network.h"
 
 #include <linux/sockios.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include <array>
-
 #include "base/sys/raw.h"
 #include "base/sys/spawn.h"
-#include "sandbox/child/hand_out.h"
 
 namespace glovebox::child {
 
@@ -36,7 +31,7 @@ long OwnNetwork::join() noexcept {
   }
   const long result = raw(SYS_setns, descriptor_, CLONE_NEWNET);
   (void)raw(SYS_close, descriptor_);
-  return result < 0 || plan_.egress_port == 0 ? result : send_way_out();
+  return result < 0 || plan_.egress_port == 0 ? result : hand_out(way_out_, plan_.way_out_to);
 }
 
 // In a process of its own, with our descriptors and our power over the user namespace.
@@ -56,30 +51,13 @@ long OwnNetwork::descriptor_of_new() noexcept {
   if (const long r = raw(SYS_unshare, CLONE_NEWNET); r < 0) {
     return r;
   }
-  const long socket = raw(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const long socket = raise_loopback();
   if (socket < 0) {
     return socket;
   }
-  ifreq request{};
-  request.ifr_name[0] = 'l';
-  request.ifr_name[1] = 'o';
-  request.ifr_flags = IFF_UP | IFF_RUNNING;
-  long result = raw(SYS_ioctl, socket, SIOCSIFFLAGS, &request);
-  if (result >= 0) {
-    result = raw(SYS_ioctl, socket, SIOCGSKNS, 0);
-  }
+  const long result = raw(SYS_ioctl, socket, SIOCGSKNS, 0);
   (void)raw(SYS_close, socket);
   return result;
-}
-
-// They stay in the namespace that they were made in, whoever has them (network_namespaces(7)).
-long OwnNetwork::send_way_out() noexcept {
-  if (way_out_.listener < 0 || way_out_.names < 0) {
-    return way_out_.listener < 0 ? way_out_.listener : way_out_.names;
-  }
-  const std::array<int, 2> sockets = {static_cast<int>(way_out_.listener),
-                                      static_cast<int>(way_out_.names)};
-  return hand_out(plan_.way_out_to, sockets);
 }
 
 }  // namespace glovebox::child

@@ -25,7 +25,6 @@ class OwnNetwork {
  private:
   [[noreturn]] static void make(void* self) noexcept;
   static long descriptor_of_new() noexcept;
-  long send_way_out() noexcept;
 
   const Plan& plan_;
   // Written by the helper, and read when it has ended.

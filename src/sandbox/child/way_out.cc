@@ -2,7 +2,9 @@
 #include "sandbox/child/way_out.h"
 
 // Before the kernel's headers, which then leave out what it has, too.
+#include <net/if.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <linux/netfilter.h>
@@ -13,6 +15,7 @@
 #include <cerrno>
 
 #include "base/sys/raw.h"
+#include "sandbox/child/hand_out.h"
 #include "sandbox/child/netlink_batch.h"
 
 namespace glovebox::child {
@@ -229,6 +232,39 @@ WayOut make_way_out(std::uint16_t port) noexcept {
   }
   out.names = bound_socket(SOCK_DGRAM, kNamePort, false);
   return out;
+}
+
+long raise_loopback() noexcept {
+  const long socket = raw(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) {
+    return socket;
+  }
+  ifreq request{};
+  request.ifr_name[0] = 'l';
+  request.ifr_name[1] = 'o';
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  if (const long r = raw(SYS_ioctl, socket, SIOCSIFFLAGS, &request); r < 0) {
+    (void)raw(SYS_close, socket);
+    return r;
+  }
+  return socket;
+}
+
+long hand_out(const WayOut& out, int to) noexcept {
+  if (out.listener < 0 || out.names < 0) {
+    return out.listener < 0 ? out.listener : out.names;
+  }
+  const std::array<int, 2> sockets = {static_cast<int>(out.listener), static_cast<int>(out.names)};
+  return hand_out(to, sockets);
+}
+
+long provide_way_out(std::uint16_t port, int to) noexcept {
+  const long socket = raise_loopback();
+  if (socket < 0) {
+    return socket;
+  }
+  (void)raw(SYS_close, socket);
+  return hand_out(make_way_out(port), to);
 }
 
 }  // namespace glovebox::child

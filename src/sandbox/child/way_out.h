@@ -21,4 +21,15 @@ struct WayOut {
 // The calling thread is in the namespace, has all capabilities over it, and lo is up.
 WayOut make_way_out(std::uint16_t port) noexcept;
 
+// Raises lo in the calling thread's namespace, over which it has all capabilities. Returns a socket
+// of that namespace, or a negative errno.
+long raise_loopback() noexcept;
+
+// Hands both out, the listener first, and closes them and `to`. They stay in the namespace that
+// they were made in, whoever has them (network_namespaces(7)). Returns zero or a negative errno.
+long hand_out(const WayOut& out, int to) noexcept;
+
+// All of it, for a namespace that is there already: raises lo, makes the way out, and hands it out.
+long provide_way_out(std::uint16_t port, int to) noexcept;
+
 }  // namespace glovebox::child

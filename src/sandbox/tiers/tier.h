@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/handing.h"
 #include "sandbox/id_range.h"
 #include "sandbox/policy/policy.h"
 #include "sandbox/slot.h"
@@ -58,12 +59,6 @@ struct TierTraits {
   bool forks_own_python = false;      // Its live sandboxes are forks of a Python of its own.
   bool waits_warm = false;    // Its live sandboxes wait ahead of demand with a started context.
   bool only_by_name = false;  // Never taken for its strength alone, however it ranks.
-};
-
-// Sockets in the network namespace of a sandbox, for its proxy. child/way_out.h says what they get.
-struct WayOut {
-  UniqueFd listener{};
-  UniqueFd names{};
 };
 
 // What carries a sandbox that is not made of our own child: a container of an engine, for instance.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/tiers/docker/docker.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <memory>
@@ -13,6 +15,7 @@
 #include "sandbox/policy/policy.h"
 #include "sandbox/stopwatch.h"
 #include "sandbox/tiers/docker/container.h"
+#include "sandbox/tiers/docker/container_network.h"
 #include "sandbox/tiers/docker/request.h"
 #include "sandbox/tiers/native/root_plan.h"
 
@@ -41,6 +44,16 @@ Result<Ready> prepare(std::string_view home) {
   return Ready{.engine = std::move(engine),
                .image = std::move(image),
                .runtime = std::move(runtime)};
+}
+
+// Whether a way out can be made in the networks of its containers.
+Result<void> check_network(const docker::Engine& engine) {
+  return ::geteuid() == 0 && !engine.maps_ids()
+             ? Result<void>()
+             : Error(ErrorCode::kUnsupported,
+                     "the docker tier has a network to filter only where root runs Glovebox, and "
+                     "an engine that maps no user ids",
+                     "use the native tier, or leave out the network rules");
 }
 
 launcher::Order order_for(const SandboxSpec& spec, std::uint32_t landlock) {
@@ -98,6 +111,9 @@ Result<Enclosure> DockerTier::enclose(const SandboxSpec& spec) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
   Stopwatch watch;
   Ready ready = GB_TRY(prepare(spec.home));
+  if (spec.egress_port != 0) {
+    GB_TRY(check_network(ready.engine));
+  }
   Slot slot = GB_TRY(Slot::take());
   watch.lap("slot");
   std::unique_ptr<docker::Container> container = GB_TRY(
@@ -109,13 +125,24 @@ Result<Enclosure> DockerTier::enclose(const SandboxSpec& spec) {
   docker::Container::Process process = GB_TRY(container->inspect());
   Cgroup cgroup = GB_TRY(Cgroup::of_process(process.pid, spec.limits));
   const std::uint32_t landlock = std::min(greeting.hello.landlock_abi, kHighestAbi);
+  const TierFeatures found = features(cgroup, greeting);
+  WayOut way_out;
+  if (spec.egress_port != 0) {
+    if (found.own_kernel) {
+      return Error(ErrorCode::kUnsupported,
+                   "containers with a kernel of their own have a network that cannot be filtered",
+                   "use the runtime runc or crun, or the gvisor tier");
+    }
+    way_out = GB_TRY(docker::way_out_of(process.pidfd.get(), spec.egress_port));
+    watch.lap("way_out");
+  }
   GB_TRY(launcher::give_order(control, order_for(spec, landlock)));
   watch.lap("launcher_told");
-  const TierFeatures found = features(cgroup, greeting);
   return Enclosure{.slot = std::move(slot),
                    .cgroup = std::move(cgroup),
                    .carrier = std::move(container),
                    .control = std::move(control),
+                   .way_out = std::move(way_out),
                    .pidfd = std::move(process.pidfd),
                    .tree = {},
                    .features = found,

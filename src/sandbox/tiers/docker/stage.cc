@@ -77,7 +77,8 @@ Result<Stage> Stage::create(
     const std::string name = "own-" + file.name;
     GB_TRY(
         stage.add_file(name, file.content, std::string(SandboxSpec::kOwnFiles) + "/" + file.name));
-    if (!file.shown_at.empty()) {
+    // In one of the host's directories, which nothing can be made in.
+    if (!file.shown_at.empty() && ::access(file.shown_at.c_str(), F_OK) == 0) {
       stage.mounts_.push_back({.source = stage.path_ + "/" + name, .target = file.shown_at});
     }
   }
@@ -113,7 +114,8 @@ Result<void> Stage::add_names(const SandboxSpec& spec, uid_t uid, gid_t gid) {
     GB_TRY(add_file(name, text, "/etc/" + name));
   }
   // An engine would show the host's name servers.
-  return add_file(kResolvConf, "", std::string("/etc/") + kResolvConf);
+  return spec.egress_port != 0 ? Result<void>()
+                               : add_file(kResolvConf, "", std::string("/etc/") + kResolvConf);
 }
 
 Result<void> Stage::add_machine(const Limits& limits) {

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -29,6 +31,19 @@ constexpr std::uint64_t kOwnBytes = 128UL * 1024;
 // Of an absolute path inside, from the root on.
 const char* in_root(const std::string& path) { return path.c_str() + 1; }
 
+// The ids that we have, each as itself (user_namespaces(7)).
+Json identity_map(const char* ours) {
+  std::ifstream lines(ours);
+  Json map = Json::array();
+  std::uint64_t first = 0;
+  std::uint64_t outside = 0;
+  std::uint64_t count = 0;
+  while (lines >> first >> outside >> count) {
+    map.push_back({{"containerID", first}, {"hostID", first}, {"size", count}});
+  }
+  return map;
+}
+
 // The root of one sandbox, with what is mounted on it.
 class Layout {
  public:
@@ -44,6 +59,8 @@ class Layout {
   [[nodiscard]] std::vector<BundleBind> binds() && { return std::move(binds_); }
 
  private:
+  // Whether guests find something at this path.
+  [[nodiscard]] bool has(const std::string& path) const;
   Result<void> make_directory(const std::string& path);
   // With the directories above it.
   Result<void> make_directories(const std::string& path);
@@ -59,6 +76,15 @@ class Layout {
   std::vector<BundleBind> binds_;
   Json tmpfs_;
 };
+
+bool Layout::has(const std::string& path) const {
+  for (const BundleBind& bind : binds_) {
+    if (path.starts_with(bind.target + "/")) {
+      return ::access((bind.source + path.substr(bind.target.size())).c_str(), F_OK) == 0;
+    }
+  }
+  return ::faccessat(root_.directory.get(), in_root(path), F_OK, 0) == 0;
+}
 
 Result<void> Layout::make_directory(const std::string& path) {
   if (std::ranges::find(made_, path) != made_.end()) {
@@ -171,8 +197,7 @@ Result<void> Layout::add_own_files() {
     GB_TRY(make_directories(own));
     const std::string path = own + "/" + file.name;
     GB_TRY(write(path, file.content));
-    if (!file.shown_at.empty() &&
-        ::faccessat(root_.directory.get(), in_root(file.shown_at), F_OK, 0) == 0) {
+    if (!file.shown_at.empty() && has(file.shown_at)) {
       binds_.push_back({.source = root_.path + path, .target = file.shown_at});
     }
   }
@@ -215,6 +240,17 @@ Json Layout::config() const {
                     {"type", "sysfs"},
                     {"source", "sysfs"},
                     {"options", {"ro", "nosuid", "nodev", "noexec"}}});
+  Json system = {{"namespaces",
+                  {{{"type", "pid"}}, {{"type", "mount"}}, {{"type", "ipc"}}, {{"type", "uts"}}}}};
+  if (spec_.egress_port == 0) {
+    system["namespaces"].push_back({{"type", "network"}});
+  } else {
+    // It is in the network that it is to have. Without being told to, it would take no user
+    // namespace of its own then, and so have power over that network.
+    system["namespaces"].push_back({{"type", "user"}});
+    system["uidMappings"] = identity_map("/proc/self/uid_map");
+    system["gidMappings"] = identity_map("/proc/self/gid_map");
+  }
   return {
       {"ociVersion", "1.0.2"},
       {"hostname", spec_.hostname},
@@ -233,13 +269,7 @@ Json Layout::config() const {
           {{"type", "RLIMIT_CORE"}, {"hard", 0}, {"soft", 0}}}},
         {"capabilities",
          {{"bounding", capabilities}, {"effective", capabilities}, {"permitted", capabilities}}}}},
-      {"linux",
-       {{"namespaces",
-         {{{"type", "pid"}},
-          {{"type", "mount"}},
-          {{"type", "ipc"}},
-          {{"type", "uts"}},
-          {{"type", "network"}}}}}}};
+      {"linux", std::move(system)}};
 }
 
 }  // namespace

@@ -32,7 +32,10 @@ constexpr Bytes kKernelMemory{48UL << 20};
 // each process of a guest's there are a few.
 std::uint64_t most_threads(const Limits& limits) { return 4 * limits.pids + 256; }
 
-TierFeatures features() {
+// runsc refuses it to others than root, and cannot save sockets of the host's kernel.
+bool saves_memory(const SandboxSpec& spec) { return ::geteuid() == 0 && spec.egress_port == 0; }
+
+TierFeatures features(const SandboxSpec& spec) {
   return {.limits_disk = true,
           .limits_inodes = false,
           .limits_memory = Cgroup::support().memory,
@@ -43,9 +46,8 @@ TierFeatures features() {
           .loopback_network = true,
           .passes_descriptors = false,
           .returns_descriptors = false,
-          // runsc refuses it to others.
-          .snapshots_memory = ::geteuid() == 0,
-          .portable_snapshots = ::geteuid() == 0};
+          .snapshots_memory = saves_memory(spec),
+          .portable_snapshots = saves_memory(spec)};
 }
 
 // Of a sandbox's directory, what is for runsc.
@@ -135,16 +137,18 @@ Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
                                 .bundle = tree.path(),
                                 .state = state_in(tree.path()),
                                 .image = image,
+                                .egress_port = spec.egress_port,
                                 .control = inner.get()},
                                spec, programs, cgroup, notes));
   watch.lap("runsc");
   return Enclosure{.slot = std::move(slot),
                    .cgroup = std::move(cgroup),
                    .control = std::move(control),
+                   .way_out = std::move(started.way_out),
                    .pidfd = std::move(started.process.pidfd),
                    .complaints = std::move(started.complaints),
                    .tree = tree.keep(),
-                   .features = features(),
+                   .features = features(spec),
                    .seccomp = "default",
                    .notes = std::move(notes),
                    .timings = watch.laps(),
@@ -156,11 +160,16 @@ Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
 
 Result<TierFeatures> GvisorTier::probe() {
   GB_TRY(find_runsc());
-  return features();
+  return features({});
 }
 
 Result<Enclosure> GvisorTier::enclose(const SandboxSpec& spec) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
+  if (spec.egress_port != 0 && ::geteuid() != 0) {
+    return Error(ErrorCode::kUnsupported,
+                 "the gvisor tier has a network to filter only where root runs Glovebox",
+                 "use the native tier, or leave out the network rules");
+  }
   return build(spec, {});
 }
 
@@ -168,7 +177,12 @@ Result<void> GvisorTier::save(const Enclosure& enclosure,
                               const std::string& directory,
                               Afterwards afterwards) {
   if (!enclosure.features.snapshots_memory) {
-    return Tier::save(enclosure, directory, afterwards);
+    return ::geteuid() != 0
+               ? Tier::save(enclosure, directory, afterwards)
+               : Error(ErrorCode::kUnsupported,
+                       "the memory of a sandbox with network rules cannot be saved: its "
+                       "connections are not in it",
+                       "use a sandbox without network rules");
   }
   const RunscOrder order{.program = GB_TRY(find_runsc()),
                          .id = enclosure.slot->name(),
@@ -181,7 +195,7 @@ Result<void> GvisorTier::save(const Enclosure& enclosure,
 
 Result<Enclosure> GvisorTier::load(const SandboxSpec& spec, const std::string& directory) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
-  if (!features().snapshots_memory) {
+  if (!saves_memory(spec)) {
     return Tier::load(spec, directory);
   }
   return build(spec, directory);

@@ -12,7 +12,9 @@ class GvisorTier final : public Tier {
  public:
   [[nodiscard]] std::string_view name() const override { return "gvisor"; }
   [[nodiscard]] int strength() const override { return 30; }
-  [[nodiscard]] TierTraits traits() const override { return {.waits_warm = true}; }
+  [[nodiscard]] TierTraits traits() const override {
+    return {.can_filter_network = true, .waits_warm = true};
+  }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;
   Result<void> save(const Enclosure& enclosure,

@@ -250,6 +250,7 @@ class Start {
   UniqueFd control_;
   std::array<UniqueFd, 2> configurations_;  // Each is read from its own position.
   std::vector<Pair> connections_;           // Of the root and of each of the bundle's binds.
+  Handing handing_;
   Part kernel_, files_;
 };
 
@@ -269,6 +270,9 @@ Result<void> Start::open_all() {
     connections_.push_back(GB_TRY(new_connection()));
   }
   control_ = GB_TRY(KernelControl::listen(order_.bundle));
+  if (order_.egress_port != 0) {
+    handing_ = GB_TRY(Handing::open());
+  }
   return {};
 }
 
@@ -302,6 +306,8 @@ void Start::plan_kernel(const Cgroup& cgroup) {
   plan(kernel_, kKernelCapabilities, cgroup);
   kernel_.files.push_back("proc/cpuinfo");
   kernel_.bind("/proc/cpuinfo", "proc/cpuinfo", abi::kMountNoexec);
+  kernel_.plan.egress_port = order_.egress_port;
+  kernel_.plan.way_out_to = handing_.inner();
   begin_words(kernel_, "runsc-sandbox", "boot");
   kernel_.words.insert(kernel_.words.end(), {"--total-memory=" + memory_of_machine(),
                                              "--total-host-memory=" + memory_of_machine(),
@@ -391,8 +397,10 @@ Result<void> Start::await_programs() {
 // Starts what is in the kernel. Its answer to that comes when we no longer listen, and says nothing
 // that its end or the first words of the warden do not.
 Result<void> Start::begin(KernelControl control) const {
-  GB_TRY(control.send("Network.CreateLinksAndRoutes", kLoopback));
-  GB_TRY(control.await_success(kPatience));
+  if (order_.egress_port == 0) {
+    GB_TRY(control.send("Network.CreateLinksAndRoutes", kLoopback));
+    GB_TRY(control.await_success(kPatience));
+  }
   if (order_.image.empty()) {
     return control.send("containerManager.StartRoot", nlohmann::json(order_.id).dump());
   }
@@ -426,6 +434,7 @@ Result<Runsc> Start::run(const Cgroup& cgroup) {
   const pid_t pid = kernel.pid();
   return Runsc{.process = {.pid = pid, .pidfd = kernel.keep()},
                .complaints = std::move(complaints_.ours),
+               .way_out = handing_ ? WayOut::from(handing_) : WayOut(),
                .held = std::move(files)};
 }
 

@@ -22,6 +22,7 @@
 #include "base/sys/start_process.h"
 #include "base/sys/undumpable.h"
 #include "base/text.h"
+#include "sandbox/child/way_out.h"
 #include "spec/guest.h"
 
 namespace glovebox {
@@ -44,6 +45,8 @@ struct Start {
   int complaints = -1;
   int control = -1;
   std::span<const int> tasks;  // Of cgroups (v1) that it joins.
+  std::uint16_t egress_port = 0;
+  int way_out_to = -1;
   long error = 0;
 };
 
@@ -54,6 +57,15 @@ GB_NO_SANITIZER long become(const Start& start) {
   (void)sys::raw(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, 8);
   for (const int tasks : start.tasks) {
     if (const long r = sys::raw(SYS_write, tasks, "0", 1); r < 0) {
+      return r;
+    }
+  }
+  if (start.egress_port != 0) {
+    // What runsc starts stays in it.
+    if (const long r = sys::raw(SYS_unshare, CLONE_NEWNET); r < 0) {
+      return r;
+    }
+    if (const long r = child::provide_way_out(start.egress_port, start.way_out_to); r < 0) {
       return r;
     }
   }
@@ -139,8 +151,9 @@ std::vector<std::string> runsc_options(const RunscOrder& order) {
   return {"runsc", "--root=" + order.state,
           // Needs no virtualization, and no ptrace of the host's.
           "--platform=systrap",
-          // Its own network stack, with a loopback device and nothing else.
-          "--network=none",
+          // Its own network stack, with a loopback device and nothing else; or the sockets of a
+          // namespace of ours, which has only a way out.
+          order.egress_port == 0 ? "--network=none" : "--network=host",
           // We have made the groups, and it is born in them.
           "--ignore-cgroups",
           // Nothing under the root is ever written.
@@ -168,6 +181,10 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
   const UniqueFd to_null = GB_TRY(lifted(null.get()));
   const UniqueFd to_complaints = GB_TRY(lifted(write_end.get()));
   const UniqueFd to_control = GB_TRY(lifted(order.control));
+  Handing handing;
+  if (order.egress_port != 0) {
+    handing = GB_TRY(Handing::open());
+  }
   std::vector<std::string> arguments = arguments_of(order);
   std::vector<std::string> environment = {"PATH=" + std::string(kRootPath)};
   const std::vector<char*> argv = pointers(arguments);
@@ -178,7 +195,9 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
               .null = to_null.get(),
               .complaints = to_complaints.get(),
               .control = to_control.get(),
-              .tasks = cgroup.task_fds()};
+              .tasks = cgroup.task_fds(),
+              .egress_port = order.egress_port,
+              .way_out_to = handing.inner()};
   alignas(16) std::array<std::byte, 16UL * 1024> stack;
   int pidfd = -1;
   abi::CloneArgs clone{};
@@ -203,7 +222,10 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
     const Unborn failed(std::move(process));
     return Error::from_errno("start " + order.program, static_cast<int>(start.error));
   }
-  return Runsc{.process = std::move(process), .complaints = std::move(complaints), .held = {}};
+  return Runsc{.process = std::move(process),
+               .complaints = std::move(complaints),
+               .way_out = handing ? WayOut::from(handing) : WayOut(),
+               .held = {}};
 }
 
 namespace {

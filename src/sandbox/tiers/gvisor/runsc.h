@@ -2,6 +2,7 @@
 // The program runsc, which runs a gVisor sandbox: finding it, and starting it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/handing.h"
 #include "sandbox/launch.h"
 
 namespace glovebox {
@@ -26,6 +28,8 @@ struct RunscOrder {
   std::string bundle;  // OCI's: the directory of its config.json.
   std::string state;   // A directory for this sandbox alone, where runsc keeps what it must.
   std::string image;   // What save_by_runsc() has written, to be continued; empty: a new sandbox.
+  // The port of child/way_out.h; 0: no network but gVisor's own loopback device. Needs root.
+  std::uint16_t egress_port = 0;
   // Becomes the standard input of the sandbox's first process: of a saved one that is replaced when
   // it is continued, and no other descriptor is.
   int control = -1;
@@ -36,6 +40,7 @@ struct Runsc {
   // What it says of its failure comes here; read without waiting. Keep it open as long as the
   // process lives: a program of Go dies of a standard error that nobody reads.
   UniqueFd complaints;
+  WayOut way_out{};
   std::shared_ptr<const void> held{};  // What must stay as long as the sandbox.
 };
 

@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/sys/descriptors.h"
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
 #include "sandbox/call_watch.h"
@@ -231,40 +230,10 @@ policy::Filter watched_filter_for(const SandboxSpec& spec) {
                         : policy::watched_default_filter();
 }
 
-// What the child sends out; nothing where it has failed before: its report says of what.
-std::vector<UniqueFd> receive_descriptors(int socket) {
-  std::array<char, 1> byte{};
-  std::vector<UniqueFd> passed;
-  ssize_t got = 0;
-  do {
-    got = sys::receive_with(socket, byte, passed, 0);
-  } while (got < 0 && errno == EINTR);
-  return passed;
-}
-
-WayOut receive_way_out(int socket) {
-  std::vector<UniqueFd> passed = receive_descriptors(socket);
-  return passed.size() == 2
-             ? WayOut{.listener = std::move(passed[0]), .names = std::move(passed[1])}
-             : WayOut{};
-}
-
 // None where the kernel gave the child none.
-UniqueFd receive_listener(int socket) {
-  std::vector<UniqueFd> passed = receive_descriptors(socket);
+UniqueFd receive_listener(Handing& handing) {
+  std::vector<UniqueFd> passed = handing.receive();
   return passed.size() == 1 ? std::move(passed[0]) : UniqueFd();
-}
-
-struct SocketPair {
-  UniqueFd ours{};
-  UniqueFd theirs{};
-};
-Result<SocketPair> packet_sockets() {
-  std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    return Error::from_errno("socketpair");
-  }
-  return SocketPair{.ours = UniqueFd(ends[0]), .theirs = UniqueFd(ends[1])};
 }
 
 }  // namespace
@@ -375,16 +344,16 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   plan.awaits_maps = given.has_value() || lent;
   plan.realm = spec.realm;
   plan.network_namespace = true;
-  SocketPair way_out_pair;
+  Handing way_out_handing;
   if (spec.egress_port != 0) {
-    way_out_pair = GB_TRY(packet_sockets());
+    way_out_handing = GB_TRY(Handing::open());
     plan.egress_port = spec.egress_port;
-    plan.way_out_to = way_out_pair.theirs.get();
+    plan.way_out_to = way_out_handing.inner();
   }
-  SocketPair listener_pair;
+  Handing listener_handing;
   if (calls_are_watched()) {
-    listener_pair = GB_TRY(packet_sockets());
-    plan.listener_to = listener_pair.theirs.get();
+    listener_handing = GB_TRY(Handing::open());
+    plan.listener_to = listener_handing.inner();
   }
   setup->files.apply(plan);
   // A zygote's forks take their Landlock rules in their own sandbox, and could never shed its.
@@ -436,8 +405,8 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   Unborn child(std::move(attempt).value());
   watch.lap("clone");
   inner.reset();
-  way_out_pair.theirs.reset();
-  listener_pair.theirs.reset();
+  way_out_handing.close_inner();
+  listener_handing.close_inner();
   if (plan.awaits_maps) {
     if (given &&
         (!spec.attachments.empty() || spec.root_disk || !setup->files.mounts_to_map().empty())) {
@@ -457,13 +426,13 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
   }
   GB_TRY(admit(control.get(), cgroup->task_fds()));
   WayOut way_out;
-  if (way_out_pair.ours) {
-    way_out = receive_way_out(way_out_pair.ours.get());
+  if (way_out_handing) {
+    way_out = WayOut::from(way_out_handing);
     watch.lap("way_out");
   }
-  if (listener_pair.ours) {
+  if (listener_handing) {
     // Before its exec, which is asked about as well.
-    if (UniqueFd listener = receive_listener(listener_pair.ours.get())) {
+    if (UniqueFd listener = receive_listener(listener_handing)) {
       serve_calls(std::move(listener), child.pidfd());
     }
     watch.lap("listener");
