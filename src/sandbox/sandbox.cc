@@ -47,6 +47,11 @@ Result<pid_t> pid_of(int pidfd) {
   return Error(ErrorCode::kUnavailable, "the sandbox has ended");
 }
 
+// A kernel of its own has them where its network is filtered, and no others.
+bool has_sockets_of_host(const Enclosure& enclosure, const Walls& walls) {
+  return !enclosure.features.own_kernel || walls.network != "none";
+}
+
 }  // namespace
 
 Sandbox::~Sandbox() { (void)end(); }
@@ -218,10 +223,9 @@ void Sandbox::kill() {
 }
 
 std::optional<Hoard> Sandbox::end_hoarders() {
-  // A kernel of its own has its own locks and sockets, in memory that is limited; only what it does
-  // in a network of the host's is not.
+  // A kernel of its own has its own locks and sockets, in memory that is limited.
   const bool own_kernel = enclosure_.features.own_kernel;
-  if (!enclosure_.pidfd || (own_kernel && walls_.network == "none")) {
+  if (!enclosure_.pidfd || (own_kernel && !has_sockets_of_host(enclosure_, walls_))) {
     return std::nullopt;
   }
   const auto ended =
@@ -300,6 +304,8 @@ std::vector<LimitReport> Sandbox::limit_reports(const Limits& limits) const {
   if (!features.own_kernel) {
     reports.push_back(
         {std::string(limit_of(Hoard::kLocks)), number(HoardWatch::kMostLocks), true, false});
+  }
+  if (has_sockets_of_host(enclosure_, walls_)) {
     reports.push_back(
         {std::string(limit_of(Hoard::kSockets)), number(HoardWatch::kMostQueued), true, false});
   }

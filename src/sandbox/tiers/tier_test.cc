@@ -88,6 +88,19 @@ TEST(TierTest, AFloorIsRaisedAndNeverLowered) {
   EXPECT_EQ(raise_floor({}, "none").error().code(), ErrorCode::kInvalid);
 }
 
+TEST(TierTest, NetworkRulesAreRefusedWhereThereIsNoNetworkToFilter) {
+  const SandboxSpec spec{.egress_port = 3128};
+  for (const char* const name : {"native", "gvisor", "docker"}) {
+    EXPECT_TRUE(refuse_what_native_alone_has(spec, name)) << name;
+  }
+  for (const char* const name : {"landlock", "wasm"}) {
+    const auto refused = refuse_what_native_alone_has(spec, name);
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().code(), ErrorCode::kUnsupported);
+    EXPECT_FALSE(refused.error().hint().empty());
+  }
+}
+
 TEST(TierTest, ATierThatThereIsNotCanDoNothing) {
   EXPECT_FALSE(traits_of("none").can_place_mounts);
   EXPECT_FALSE(first_choice_can({.exactly = "none"}, &TierTraits::can_lend));
