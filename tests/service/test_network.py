@@ -265,6 +265,16 @@ class AsTheOperatorAllowsAny(NetworkCase):
         sandbox.must(200, "POST", "/resume")
         self.assertEqual(self.fetch(sandbox, self.url), "here you are")
 
+    def test_its_memory_is_not_saved_and_it_lives_on(self):
+        sandbox = self.create_for_here()
+        context = sandbox.context()
+        context.execute("x = 1")
+        for path, body in (("/pause", {"to_disk": True}), ("/fork", {"memory": True})):
+            refused = sandbox.must(501, "POST", path, body)
+            self.assertIn("memory of a sandbox", refused["message"])
+        self.assertEqual(context.value("x"), "1")
+        self.assertEqual(self.fetch(sandbox, self.url, context.id), "here you are")
+
     def test_a_fork_and_a_rollback_have_a_network(self):
         sandbox = self.create_for_here()
         context = sandbox.context()
