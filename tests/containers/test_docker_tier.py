@@ -120,6 +120,22 @@ class Engine:
         enforced = {name for name, limit in verdict["limits"].items() if limit["enforced"]}
         self.assertLessEqual({"memory", "pids", "cpus", "disk", "inodes", "time"}, enforced)
 
+    def test_rules_filter_its_network_which_has_no_more_devices(self):
+        # What rules allow is in tests/cli/test_network.py, which runs over this tier, too.
+        verdict = self.run_code(
+            "python", "import socket, urllib.error, urllib.request\n"
+                      "print([name for _, name in socket.if_nameindex()])\n"
+                      "try: urllib.request.urlopen('http://192.0.2.1/')\n"
+                      "except urllib.error.HTTPError as error: print(error.code)\n"
+                      "try: socket.create_connection(('192.0.2.1', 25), 60).recv(1)\n"
+                      "except OSError as error: print(type(error).__name__)\n",
+            "--allow-net", "a.example")
+        self.assertEqual(verdict["stdout"], "['lo']\n403\nConnectionResetError\n", verdict)
+        self.assertEqual(verdict["walls"]["network"], "rules")
+        self.assertEqual([(each["host"], each["port"], each["verdict"])
+                          for each in verdict["connections"]],
+                         [("192.0.2.1", 80, "denied"), ("192.0.2.1", 25, "denied")])
+
     def test_each_limit_ends_what_goes_beyond_it(self):
         greedy = self.run_sh("head -c 400000000 /dev/zero | tail -c 300000000 | wc -c; exit 5",
                              "--memory", "64M")

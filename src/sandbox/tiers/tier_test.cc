@@ -89,7 +89,8 @@ TEST(TierTest, AFloorIsRaisedAndNeverLowered) {
 }
 
 TEST(TierTest, NetworkRulesAreRefusedWhereThereIsNoNetworkToFilter) {
-  const SandboxSpec spec{.egress_port = 3128};
+  SandboxSpec spec;
+  spec.egress_port = 3128;
   for (const char* const name : {"native", "gvisor", "docker"}) {
     EXPECT_TRUE(refuse_what_native_alone_has(spec, name)) << name;
   }

@@ -44,8 +44,9 @@ class BundleTest : public testing::Test {
 };
 
 std::set<std::string> namespaces_of(const Bundle& bundle) {
+  const json config = json::parse(bundle.config);
   std::set<std::string> types;
-  for (const json& each : json::parse(bundle.config).at("linux").at("namespaces")) {
+  for (const json& each : config.at("linux").at("namespaces")) {
     types.insert(each.at("type").get<std::string>());
   }
   return types;
@@ -57,7 +58,9 @@ TEST_F(BundleTest, WithoutAWayOutTheNetworkIsANewOne) {
 }
 
 TEST_F(BundleTest, WithAWayOutTheKernelHasNoPowerOverItsNetwork) {
-  const Bundle bundle = make({.egress_port = 3128});
+  SandboxSpec spec;
+  spec.egress_port = 3128;
+  const Bundle bundle = make(spec);
   const std::set<std::string> types = namespaces_of(bundle);
   EXPECT_FALSE(types.contains("network"));
   // Or runsc would start it in our own, which the network belongs to.
