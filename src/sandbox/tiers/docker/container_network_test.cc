@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/tiers/docker/container_network.h"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <sched.h>
@@ -108,11 +108,15 @@ TEST_F(ContainerNetworkTest, TheSocketsAreInTheOtherNetworkAndWeAreNot) {
   EXPECT_EQ(network_of("thread-self"), own);
 }
 
+// In a process that has left the machine's network: where this fails, it changes the network that
+// it is in.
 TEST_F(ContainerNetworkTest, OurOwnIsRefused) {
-  const UniqueFd ourselves(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-  const auto out = way_out_of(ourselves.get(), kPort);
-  ASSERT_FALSE(out);
-  EXPECT_EQ(out.error().code(), ErrorCode::kUnsupported);
+  const Other other([] {
+    const UniqueFd ourselves(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+    const auto out = way_out_of(ourselves.get(), kPort);
+    return !out && out.error().code() == ErrorCode::kUnsupported;
+  });
+  EXPECT_TRUE(other.ready());
 }
 
 TEST_F(ContainerNetworkTest, OneWithAnotherDeviceThatIsUpIsRefused) {

@@ -32,10 +32,10 @@ class BundleTest : public testing::Test {
   Bundle make(const SandboxSpec& spec) {
     const std::string path = place_ / "root";
     const UniqueFd program(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    auto bundle = make_bundle(
-        {.directory = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
-         .path = path},
-        spec, {.warden = program.get(), .archiver = program.get()});
+    auto bundle =
+        make_bundle({.directory = UniqueFd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
+                     .path = path},
+                    spec, {.warden = program.get(), .archiver = program.get()});
     EXPECT_TRUE(bundle) << bundle.error().message();
     return bundle ? std::move(bundle).value() : Bundle{};
   }
