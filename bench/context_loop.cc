@@ -4,6 +4,7 @@
 //   context-loop pool --runs 300       claim of a clean context from the pool, to its first result
 //   context-loop fork --runs 100       the same without a pool: sandbox, fork, first result
 //   context-loop wasm --runs 300       as pool, of the tier wasm, where there is no pandas: `1 + 1`
+//   context-loop wasm-javascript       the same in another language; also wasm-sql and wasm-ruby
 //   context-loop gvisor --runs 20      as pool, in that tier, where contexts are started: beside a
 //   context-loop microvm --runs 5      claim also one from the tier's template, and a fork
 //   context-loop cell --runs 2000      `x+1` in a living context
@@ -35,6 +36,7 @@
 #include "context/zygote.h"
 #include "sandbox/slot.h"
 #include "sandbox/slot_tree.h"
+#include "service/runs/live_session.h"
 
 namespace glovebox {
 namespace {
@@ -104,12 +106,18 @@ Result<void> from_pool(std::size_t runs) {
   return {};
 }
 
-Result<void> from_wasm_pool(std::size_t runs) {
+Result<void> from_wasm_pool(std::size_t runs, const std::string& language) {
   constexpr std::size_t kWaiting = 16;
   PoolSpec spec;
   spec.tier = {.exactly = "wasm"};
-  spec.zygote = GB_TRY(own_python_zygote(spec.tier));
-  spec.warm_up = "1 + 1";
+  const Registry registry = Registry::load({});
+  const bool is_sql = language == "sql";
+  const std::string sum = is_sql ? "select 1 + 1" : "1 + 1";
+  const std::string answer = is_sql ? "\"1 + 1\\n-----\\n    2\"" : "\"2\"";
+  spec.zygote =
+      GB_TRY(zygote_for(GB_TRY(find_live_language(registry, language, spec.tier)), spec.tier));
+  spec.context.language = language;
+  spec.warm_up = sum;
   spec.least = kWaiting;
   auto pool = GB_TRY(ContextPool::start(spec));
   std::vector<double> first;
@@ -119,15 +127,19 @@ Result<void> from_wasm_pool(std::size_t runs) {
     (void)pool->await_ready(kWaiting, Clock::now() + 60s);
     const auto begun = Clock::now();
     LiveContext live = GB_TRY(pool->claim());
-    const Execution execution = GB_TRY(live.context->execute({.code = "1 + 1"}));
+    const Execution execution = GB_TRY(live.context->execute({.code = sum}));
     const auto answered = Clock::now();
-    if (execution.results.empty() || execution.results.front().data.at("text/plain") != "\"2\"") {
-      return Error(ErrorCode::kInternal, "1 + 1 was not 2");
+    if (execution.results.empty() || execution.results.front().data.at("text/plain") != answer) {
+      return Error(ErrorCode::kInternal,
+                   "the answer was " + (execution.results.empty()
+                                            ? "none"
+                                            : execution.results.front().data.at("text/plain")));
     }
     first.push_back(micros_between(begun, answered));
-    (void)GB_TRY(live.context->execute({.code = "x = 1"}));
+    (void)GB_TRY(
+        live.context->execute({.code = is_sql ? "create table t as select 1 as x" : "x = 1"}));
     const auto again = Clock::now();
-    (void)GB_TRY(live.context->execute({.code = "x + 1"}));
+    (void)GB_TRY(live.context->execute({.code = is_sql ? "select x + 1 from t" : "x + 1"}));
     cell.push_back(micros_between(again, Clock::now()));
     if (const auto used = live.sandbox->meter().memory_now()) {
       memory.push_back(static_cast<double>(used->count));
@@ -276,7 +288,8 @@ Result<void> by_fork(std::size_t runs) {
 Result<void> cells(std::size_t runs) {
   auto pool = GB_TRY(ContextPool::start(pool_spec(1)));
   LiveContext live = GB_TRY(pool->claim());
-  (void)GB_TRY(live.context->execute({.code = "x = 1"}));
+  (void)GB_TRY(
+      live.context->execute({.code = is_sql ? "create table t as select 1 as x" : "x = 1"}));
   std::vector<double> cell;
   for (std::size_t i = 0; i < runs; ++i) {
     const auto begun = Clock::now();
@@ -454,14 +467,17 @@ int main(int argc, char** argv) {
       {"burst", burst},
       {"living", living},
       {"checkpoint", checkpoints},
-      {"wasm", from_wasm_pool},
+      {"wasm", [](std::size_t runs) { return from_wasm_pool(runs, "python"); }},
+      {"wasm-javascript", [](std::size_t runs) { return from_wasm_pool(runs, "javascript"); }},
+      {"wasm-sql", [](std::size_t runs) { return from_wasm_pool(runs, "sql"); }},
+      {"wasm-ruby", [](std::size_t runs) { return from_wasm_pool(runs, "ruby"); }},
       {"gvisor", [](std::size_t runs) { return started("gvisor", runs, true); }},
       {"microvm", [](std::size_t runs) { return started("microvm", runs, false); }}};
   const auto mode = argc > 1 ? modes.find(argv[1]) : modes.end();
   if (mode == modes.end() || (argc != 2 && argc != 4)) {
     std::fprintf(stderr,
                  "usage: context-loop pool|fork|cell|sustained|burst|living|checkpoint|"
-                 "wasm|gvisor|microvm [--runs N]\n");
+                 "wasm[-javascript|-sql|-ruby]|gvisor|microvm [--runs N]\n");
     return 2;
   }
   const std::size_t runs = argc == 4 ? std::strtoul(argv[3], nullptr, 10) : 100;

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox-wasm-zygote: a Python of the tier wasm that is warm, and from which contexts are forked.
+// glovebox-wasm-zygote: an interpreter of the tier wasm that is warm, and from which contexts are
+// forked.
 //
-//   glovebox-wasm-zygote AGENT, with a socket to glovebox as descriptor 3
+//   glovebox-wasm-zygote INTERPRETER [ARGUMENT…], with a socket to glovebox as descriptor 3
 //
-// It starts Python with the text of AGENT. When that first reads its standard input, this process
-// serves requests for forks (context/zygote_protocol.h); in a fork, the read goes on, from the
-// fork's own channel. It runs no code of a guest's.
+// It starts the interpreter with an agent of ours. When that first reads its standard input, this
+// process serves requests for forks (context/zygote_protocol.h); in a fork, the read goes on, from
+// the fork's own channel. It runs no code of a guest's.
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/random.h"
 #include "base/wire.h"
 #include "sandbox/wasm/confinement.h"
 #include "sandbox/wasm/engine.h"
@@ -26,9 +30,14 @@ namespace {
 
 constexpr int kSocket = 3;
 
-// What the agent reads first: where it begins, and its environment.
+// Where it starts, so that its agent finds its files. What a module sees of them ends with the
+// fork, which begins elsewhere.
+constexpr const char* kAgents = "/opt/glovebox/agents";
+
+// What the agent reads first: 32 random digits, since what it has of chance is every fork's, where
+// it begins, and its environment.
 std::string beginning_of(const zygote::ForkRequest& request) {
-  std::string text = request.cwd;
+  std::string text = random_hex(16) + '\0' + request.cwd;
   for (const std::string& variable : request.env) {
     text += '\0' + variable;
   }
@@ -45,8 +54,8 @@ Result<void> begin(Wasi& wasi, const zygote::ForkRequest& request) {
   return {};
 }
 
-void serve(Wasi& wasi) {
-  const auto request = zygote::serve_forks(kSocket, {.version = kPython});
+void serve(Wasi& wasi, std::string_view interpreter) {
+  const auto request = zygote::serve_forks(kSocket, {.version = interpreter});
   if (!request) {
     ::_exit(0);
   }
@@ -55,17 +64,20 @@ void serve(Wasi& wasi) {
   }
 }
 
-Result<int> run(const char* agent) {
-  const std::string text = GB_TRY(read_file(agent));
+Result<int> run(std::vector<std::string> command) {
+  if (::chdir(kAgents) != 0) {
+    return Error::from_errno(std::string("enter ") + kAgents);
+  }
+  const std::string interpreter = command.front();
   const std::string directory = GB_TRY(own_directory());
   const Wasmtime api = GB_TRY(Wasmtime::load(directory + kLibrary));
   Engine* const engine = make_engine(api, Mode::kPlain);
   const Module* const module =
-      GB_TRY(load_precompiled(api, engine, precompiled(directory, kPython, Mode::kPlain)));
+      GB_TRY(load_precompiled(api, engine, precompiled(directory, interpreter, Mode::kPlain)));
   static RealWorld world;
-  static Wasi wasi(api, world, {.arguments = {std::string(kPython), "-B", "-c", text}});
+  static Wasi wasi(api, world, {.arguments = std::move(command)});
   GB_TRY(wasi.open_directories());
-  wasi.before_first_read([] { serve(wasi); });
+  wasi.before_first_read([&interpreter] { serve(wasi, interpreter); });
   return run_module(api, engine, module, wasi, {});
 }
 
@@ -73,10 +85,10 @@ Result<int> run(const char* agent) {
 }  // namespace glovebox::wasm
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    glovebox::wasm::say("usage: glovebox-wasm-zygote AGENT");
+  if (argc < 2) {
+    glovebox::wasm::say("usage: glovebox-wasm-zygote INTERPRETER [ARGUMENT…]");
     return glovebox::wasm::kCannotRun;
   }
-  const auto status = glovebox::wasm::run(argv[1]);
+  const auto status = glovebox::wasm::run({argv + 1, argv + argc});
   ::_exit(status ? *status : glovebox::wasm::complain(status.error()));
 }

@@ -99,7 +99,8 @@ Result<NotebookJob> make_job(const NotebookOptionsText& options) {
   }
   const std::string wish =
       options.kernel.empty() ? options.language : std::string(kJupyterPrefix) + options.kernel;
-  Language language = GB_TRY(notebook_language(job.notebook, wish));
+  Language language = GB_TRY(notebook_language(
+      job.notebook, wish, {.exactly = options.sandbox.tier, .at_least = options.sandbox.min_tier}));
   job.spec = GB_TRY(make_live_spec(std::move(language), options.sandbox));
   return job;
 }

@@ -188,19 +188,21 @@ Result<NotebookRun> run_notebook(LiveSession& session,
   return NotebookRunner(session, notebook, options).run();
 }
 
-Result<Language> notebook_language(const notebook::Notebook& notebook, const std::string& wish) {
+Result<Language> notebook_language(const notebook::Notebook& notebook,
+                                   const std::string& wish,
+                                   const TierWish& tier) {
   const Registry registry = Registry::load(Registry::user_directories());
   if (!wish.empty()) {
-    return find_live_language(registry, wish);
+    return find_live_language(registry, wish, tier);
   }
   const std::string kernel = kernel_name(notebook);
   const std::string named = about(notebook).language;
   const std::string language = !named.empty() ? named : !kernel.empty() ? kernel : "python";
-  auto ours = find_live_language(registry, language);
+  auto ours = find_live_language(registry, language, tier);
   if (ours || kernel.empty()) {
     return ours;
   }
-  auto theirs = find_live_language(registry, std::string(kJupyterPrefix) + kernel);
+  auto theirs = find_live_language(registry, std::string(kJupyterPrefix) + kernel, tier);
   if (!theirs && registry.find(language)) {
     // Ours lacks something; that hint is the shorter one.
     return ours;

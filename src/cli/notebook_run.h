@@ -45,6 +45,8 @@ Result<NotebookRun> run_notebook(LiveSession& session,
 
 // The language in which a notebook wants to be executed: one of ours where there is one that can
 // stay alive, else its own kernel. `wish` comes from the command line and may be empty.
-Result<Language> notebook_language(const notebook::Notebook& notebook, const std::string& wish);
+Result<Language> notebook_language(const notebook::Notebook& notebook,
+                                   const std::string& wish,
+                                   const TierWish& tier);
 
 }  // namespace glovebox::cli

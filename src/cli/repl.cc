@@ -189,7 +189,9 @@ Result<void> work_off(ReplEngine& engine, const std::string& text) {
 
 Result<int> run(const ReplOptionsText& options) {
   const Registry registry = Registry::load(Registry::user_directories());
-  Language language = GB_TRY(find_live_language(registry, options.language));
+  Language language = GB_TRY(
+      find_live_language(registry, options.language,
+                         {.exactly = options.sandbox.tier, .at_least = options.sandbox.min_tier}));
   LiveSpec spec = GB_TRY(make_live_spec(std::move(language), options.sandbox));
   if (const auto time = GB_TRY(parse_time(options.time, "--time"))) {
     spec.limits.wall = *time;

@@ -20,6 +20,8 @@ constexpr auto kPause = 1s;
 // Who just claimed has its first execution to itself: making the next one competes with it for the
 // caches and the processors.
 constexpr auto kSettle = 5ms;
+// How long a warm interpreter of another language waits for a fork.
+constexpr auto kIdleBeside = 60s;
 // How often we look.
 constexpr auto kLook = 250ms;
 // More would wait for each other: a zygote forks one at a time.
@@ -204,6 +206,9 @@ void ContextPool::adapt(Clock::time_point now) {
   if (now - looked_ >= kLook) {
     looked_ = now;
     scarce_ = memory_is_scarce();
+  }
+  if (const std::unique_lock lock(zygote_mutex_, std::try_to_lock); lock && zygote_) {
+    zygote_->end_idle(scarce_ ? 0s : kIdleBeside);
   }
   const std::size_t target = scarce_ ? 0 : wanted_;
   bool given_back = false;

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/check.h"
 #include "base/sys/descriptors.h"
 #include "base/sys/kernel_abi.h"
 #include "base/sys/raw.h"
@@ -92,13 +93,16 @@ std::vector<zygote::ForkRequest::Limit> process_limits(const Limits& limits) {
 
 }  // namespace
 
-Result<ZygoteSpec> own_python_zygote(const TierWish& wish) {
-  const Tier::WarmPython warm = GB_TRY(warm_python_of(wish));
-  return ZygoteSpec{.modules = {},
-                    .env = {},
-                    .mounts = {warm.mount},
-                    .program = {warm.program, std::string(kAgentsTarget) + "/wasm/agent.py"},
-                    .fork_filter = warm.filter};
+Result<ZygoteSpec> zygote_of_tier(const TierWish& wish, const std::vector<std::string>& agent) {
+  GB_CHECK(!agent.empty());
+  const Tier::WarmInterpreter warm = GB_TRY(warm_interpreter_of(wish, agent.front()));
+  ZygoteSpec spec{.modules = {},
+                  .env = {},
+                  .mounts = {warm.mount},
+                  .program = {warm.starter},
+                  .fork_filter = warm.filter};
+  spec.program.insert(spec.program.end(), agent.begin(), agent.end());
+  return spec;
 }
 
 Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
@@ -114,9 +118,16 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   realm.root = spec.root;
   realm.mounts.push_back(GB_TRY(agents_mount()));
 
-  std::unique_ptr<Zygote> zygote(new Zygote);
-  zygote->sandbox_ = GB_TRY(Sandbox::create(realm, tier_that(&TierTraits::can_hold_realms)));
-  zygote->realm_ = GB_TRY(zygote->sandbox_->realm());
+  const auto home = std::make_shared<Home>();
+  home->sandbox = GB_TRY(Sandbox::create(realm, tier_that(&TierTraits::can_hold_realms)));
+  home->realm = GB_TRY(home->sandbox->realm());
+  return start_in(home, spec);
+}
+
+Result<std::unique_ptr<Zygote>> Zygote::start_in(std::shared_ptr<Home> home,
+                                                 const ZygoteSpec& spec) {
+  std::unique_ptr<Zygote> zygote(new Zygote(std::move(home), spec.program));
+  Sandbox& sandbox = *zygote->home_->sandbox;
   std::array<int, 2> pair{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) != 0) {
     return Error::from_errno("socketpair");
@@ -124,9 +135,8 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   zygote->socket_ = UniqueFd(pair[0]);
   UniqueFd inner(pair[1]);
   const bool is_usual = spec.fork_filter.data() == policy::fork_filter().data();
-  zygote->fork_filter_ = is_usual && is_watched(zygote->sandbox_->id())
-                             ? policy::watched_fork_filter()
-                             : spec.fork_filter;
+  zygote->fork_filter_ =
+      is_usual && is_watched(sandbox.id()) ? policy::watched_fork_filter() : spec.fork_filter;
   zygote->log_ = UniqueFd(::memfd_create("zygote-log", MFD_CLOEXEC));
 
   Command command;
@@ -138,21 +148,53 @@ Result<std::unique_ptr<Zygote>> Zygote::start(const ZygoteSpec& spec) {
   // One hash seed a zygote, not one for all (SECURITY.md); threads of libraries end at a fork.
   command.env = {{"OPENBLAS_NUM_THREADS", "1"}, {"OMP_NUM_THREADS", "1"}, {"MKL_NUM_THREADS", "1"}};
   RunOptions options;
-  options.limits = realm.limits;
+  options.limits = sandbox.limits();
   options.forks_guests = true;
-  (void)GB_TRY(zygote->sandbox_->start_detached(
-      command, options, {zygote->log_.get(), zygote->log_.get(), inner.get()}));
+  (void)GB_TRY(sandbox.start_detached(command, options,
+                                      {zygote->log_.get(), zygote->log_.get(), inner.get()}));
   // Only the zygote's end is left, so that its death is the end of the stream.
   inner.reset();
   GB_TRY(zygote->await_ready(spec.stop));
   return zygote;
 }
 
-Zygote::~Zygote() {
-  socket_.reset();
-  if (sandbox_) {
-    (void)sandbox_->end();
+Zygote::Home::~Home() {
+  if (sandbox) {
+    (void)sandbox->end();
   }
+}
+
+Zygote::~Zygote() = default;
+
+Result<std::shared_ptr<Zygote>> Zygote::beside(const ZygoteSpec& spec) {
+  if (spec.program == program_ && alive()) {
+    return std::shared_ptr<Zygote>(std::shared_ptr<Zygote>(), this);
+  }
+  const std::scoped_lock lock(beside_mutex_);
+  for (Beside& each : beside_) {
+    if (each.zygote->program_ == spec.program && each.zygote->alive()) {
+      each.asked_for = Clock::now();
+      return each.zygote;
+    }
+  }
+  std::shared_ptr<Zygote> started = GB_TRY(start_in(home_, spec));
+  beside_.push_back({.zygote = started, .asked_for = Clock::now()});
+  return started;
+}
+
+void Zygote::end_idle(Clock::duration idle) {
+  const std::unique_lock lock(beside_mutex_, std::try_to_lock);
+  if (lock) {  // While one starts, it is wanted.
+    std::erase_if(beside_, [idle](const Beside& each) {
+      return Clock::now() - each.asked_for >= idle && each.zygote.use_count() == 1 &&
+             each.zygote->is_alone();
+    });
+  }
+}
+
+bool Zygote::is_alone() const {
+  const std::scoped_lock lock(mutex_);
+  return forks_.empty();
 }
 
 Result<void> Zygote::await_ready(const std::stop_token& stop) {
@@ -202,7 +244,7 @@ Result<std::optional<zygote::Message>> Zygote::receive(Clock::time_point deadlin
     }
     pollfd polled{socket_.get(), POLLIN, 0};
     (void)::poll(&polled, 1, static_cast<int>(std::min<std::int64_t>(left, kLookEvery.count())));
-    (void)sandbox_->end_hoarders();
+    (void)home_->sandbox->end_hoarders();
   }
 }
 
@@ -301,7 +343,7 @@ std::uint64_t Zygote::forks() const {
 bool Zygote::alive() {
   const std::scoped_lock lock(mutex_);
   pollfd polled{socket_.get(), POLLIN, 0};
-  if (!sandbox_->alive() || (::poll(&polled, 1, 0) > 0 && (polled.revents & POLLHUP) != 0)) {
+  if (!home_->sandbox->alive() || (::poll(&polled, 1, 0) > 0 && (polled.revents & POLLHUP) != 0)) {
     dead_ = true;
   }
   return !dead_;

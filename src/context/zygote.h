@@ -9,6 +9,7 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -34,9 +35,10 @@ struct ZygoteSpec {
   std::stop_token stop{};  // Once a stop is requested, nobody waits for it to become warm.
 };
 
-// Of the first tier for this wish, whose live sandboxes are forks of a Python of its own
-// (TierTraits::forks_own_python). kUnsupported where that is not installed.
-Result<ZygoteSpec> own_python_zygote(const TierWish& wish);
+// Of an interpreter of the first tier for this wish, whose live contexts are forks of such
+// (TierTraits::forks_own_interpreters). `agent` is the command that serves a language there.
+// kUnsupported where its interpreter is not installed.
+Result<ZygoteSpec> zygote_of_tier(const TierWish& wish, const std::vector<std::string>& agent);
 
 // What a fork gets beside its sandbox.
 struct ForkSpec {
@@ -58,10 +60,19 @@ class Zygote {
 
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
-  ~Zygote();  // Ends every sandbox of the realm.
+  ~Zygote();  // Ends every sandbox of the realm, unless that is another one's (beside()).
+
+  // The interpreter of another language in the same realm, so that a sandbox that was made there
+  // can have forks of both. Of `spec` only the program and the filter hold. It is started when it
+  // is first asked for, or has died, and does not outlive this one; which it is itself where it is
+  // that language's.
+  Result<std::shared_ptr<Zygote>> beside(const ZygoteSpec& spec);
+
+  // Ends those beside it that nobody has asked for in `idle` and of which no fork is in use.
+  void end_idle(std::chrono::steady_clock::duration idle);
 
   // The realm in which the sandboxes of its forks are to be made.
-  [[nodiscard]] const Realm& realm() const { return realm_; }
+  [[nodiscard]] const Realm& realm() const { return home_->realm; }
 
   // A fork of the interpreter in `sandbox`, which was made in our realm. The process must not
   // outlive this object.
@@ -77,7 +88,7 @@ class Zygote {
 
   // As Sandbox's, for the realm itself: what a tenant brought may hoard as well as any guest. To be
   // called while nobody waits for a fork.
-  std::optional<Hoard> end_hoarders() { return sandbox_->end_hoarders(); }
+  std::optional<Hoard> end_hoarders() { return home_->sandbox->end_hoarders(); }
 
   // No more will be asked of fork `id`.
   void forget(std::uint32_t id);
@@ -86,10 +97,25 @@ class Zygote {
   std::optional<int> exit_status(std::uint32_t id);
 
  private:
-  Zygote() = default;
-
   using Clock = std::chrono::steady_clock;
+  // Shared by those who are beside each other. Ends with the last of them.
+  struct Home {
+    std::unique_ptr<Sandbox> sandbox;
+    Realm realm;
+    Home() = default;
+    Home(const Home&) = delete;
+    Home& operator=(const Home&) = delete;
+    ~Home();
+  };
+
+  Zygote(std::shared_ptr<Home> home, std::vector<std::string> program)
+      : home_(std::move(home)), program_(std::move(program)) {}
+  // In a realm that is there already.
+  static Result<std::unique_ptr<Zygote>> start_in(std::shared_ptr<Home> home,
+                                                  const ZygoteSpec& spec);
   Result<void> await_ready(const std::stop_token& stop);
+  // Nobody asks for a fork of it.
+  [[nodiscard]] bool is_alone() const;
   // All that follow require: the mutex is held, or nobody else knows this object.
   // The pidfd of fork `id`, which was asked for.
   Result<UniqueFd> await_fork(std::uint32_t id);
@@ -101,8 +127,8 @@ class Zygote {
   Result<std::optional<zygote::Message>> receive(Clock::time_point deadline);
 
   mutable std::mutex mutex_;
-  std::unique_ptr<Sandbox> sandbox_;
-  Realm realm_;
+  const std::shared_ptr<Home> home_;
+  const std::vector<std::string> program_;
   UniqueFd socket_;
   UniqueFd log_;  // What it writes on its standard output and error.
   std::unique_ptr<char[]> buffer_{new char[zygote::kMaxMessage]};
@@ -113,6 +139,13 @@ class Zygote {
   std::uint32_t next_id_ = 1;
   std::uint32_t ends_ = 0;  // How many it has told of.
   bool dead_ = false;
+
+  struct Beside {
+    std::shared_ptr<Zygote> zygote;
+    Clock::time_point asked_for;
+  };
+  std::mutex beside_mutex_;  // Of what follows; held while one starts.
+  std::vector<Beside> beside_;
 };
 
 }  // namespace glovebox

@@ -130,7 +130,7 @@ const std::array<Reader::NamedKey, 24>& Reader::keys() {
       {"file_executable", &Reader::read_file_executable},
       {"compile", &Reader::read_compile, true},
       {"run", &Reader::read_run, true},
-      {"agent", &Reader::read_agent},
+      {"agent", &Reader::read_agent, true},
       {"preload", &Reader::read_preload},
       {"version", &Reader::read_version, true},
       {"needs", &Reader::read_needs, true},

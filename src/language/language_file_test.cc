@@ -112,6 +112,7 @@ needs = ["ld"]
 [wasm]
 compile = ["xc", "--wasm", "{file}"]
 run = ["{dir}/{stem}.wasm"]
+agent = ["xi", "{agents}/wasm/x"]
 extra_packages = ["libx-wasm"]
 [wasm.compile_limits]
 memory = "2G"
@@ -124,6 +125,7 @@ memory = "2G"
   EXPECT_EQ(inside.file_name, "main.x");
   EXPECT_THAT(inside.compile, ElementsAre("xc", "--wasm", "{file}"));
   EXPECT_THAT(inside.run, ElementsAre("{dir}/{stem}.wasm"));
+  EXPECT_THAT(inside.agent, ElementsAre("xi", "{agents}/wasm/x"));
   EXPECT_EQ(inside.compile_limits.memory, 2_GiB);
   // What is needed for the one is not for the other.
   EXPECT_THAT(inside.needs, ElementsAre());

@@ -25,16 +25,17 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-// The tier whose contexts are forks of a Python of its own.
-constexpr std::string_view kForksOwnPython = "wasm";
+// The tier whose contexts are forks of interpreters of its own.
+constexpr std::string_view kForksItsOwn = "wasm";
 
 std::unique_ptr<Zygote> shared_zygote;
 
 // Of the tier that runs alone, or of native.
 Result<std::unique_ptr<Zygote>> start_zygote() {
   const std::vector<Way> all = ways();
-  return all.front().tier == kForksOwnPython
-             ? Zygote::start(GB_TRY(own_python_zygote({.exactly = all.front().tier})))
+  return all.front().tier == kForksItsOwn
+             ? Zygote::start(GB_TRY(zygote_of_tier({.exactly = all.front().tier},
+                                                   {"python3", "-B", "./wasm/python.py"})))
              : Zygote::start({});
 }
 
@@ -200,7 +201,7 @@ std::vector<Way> ways() {
   if (const char* const named = std::getenv("GLOVEBOX_CONFORMANCE_TIER"); named != nullptr) {
     return {{.name = named,
              .tier = tier_of(named),
-             .forked = tier_of(named) == kForksOwnPython,
+             .forked = tier_of(named) == kForksItsOwn,
              .relayed = std::string_view(named) == "gvisor"}};
   }
   return {{.name = "fork", .tier = "native", .forked = true},

@@ -119,7 +119,7 @@ Result<void> refuse_what_native_alone_has(const SandboxSpec& spec, std::string_v
     return Error(ErrorCode::kUnsupported, "the " + std::string(tier) + " tier " + std::string(what),
                  "use the native tier" + std::string(instead));
   };
-  if (spec.realm || (spec.within != nullptr && !traits_of(tier).forks_own_python)) {
+  if (spec.realm || (spec.within != nullptr && !traits_of(tier).forks_own_interpreters)) {
     return refuse("cannot fork a sandbox from a warm interpreter", "");
   }
   if (spec.as_root) {
@@ -154,9 +154,9 @@ bool first_choice_can(const TierWish& wish, bool TierTraits::*can) {
   return tiers && tiers->front()->traits().*can;
 }
 
-Result<Tier::WarmPython> warm_python_of(const TierWish& wish) {
+Result<Tier::WarmInterpreter> warm_interpreter_of(const TierWish& wish, std::string_view program) {
   const std::vector<Tier*> tiers = GB_TRY(candidate_tiers(wish));
-  return tiers.front()->warm_python();
+  return tiers.front()->warm_interpreter(program);
 }
 
 }  // namespace glovebox

@@ -56,7 +56,8 @@ struct TierTraits {
   bool can_filter_network = false;    // SandboxSpec::egress_port.
   bool runs_elf = true;               // Programs of this machine. Otherwise see Runner.
   bool is_deterministic = false;      // SandboxSpec::deterministic.
-  bool forks_own_python = false;      // Its live sandboxes are forks of a Python of its own.
+  // Its live contexts are forks of warm interpreters of its own (Tier::warm_interpreter()).
+  bool forks_own_interpreters = false;
   bool waits_warm = false;    // Its live sandboxes wait ahead of demand with a started context.
   bool only_by_name = false;  // Never taken for its strength alone, however it ranks.
 };
@@ -178,15 +179,16 @@ class Tier {
   // cannot load them. Empty where the tier leaves that to the files. Asks a program.
   virtual Result<std::string> memory_format() { return std::string(); }
 
-  // The program that its live sandboxes are forked from (TierTraits::forks_own_python), for a realm
-  // of the native tier that shows `mount`.
-  struct WarmPython {
-    Mount mount;
-    std::string program;
+  // How an interpreter of its own becomes warm, to be forked (TierTraits::forks_own_interpreters).
+  // `program` is its name, as in the command of an agent. kUnsupported where there is none of that
+  // name, or it is not installed.
+  struct WarmInterpreter {
+    Mount mount;            // That a realm of the native tier has to show.
+    std::string starter;    // To be started there, with the command of the agent behind it.
     policy::Filter filter;  // What its forks get in place of a guest's.
   };
-  virtual Result<WarmPython> warm_python() {
-    return Error(ErrorCode::kUnsupported, "this tier has no Python of its own");
+  virtual Result<WarmInterpreter> warm_interpreter(std::string_view /*program*/) {
+    return Error(ErrorCode::kUnsupported, "this tier has no interpreters of its own");
   }
 
   // Removes what a dead owner has left, as the tier itself noted it (Slot::note_for()). Nothing is
@@ -240,6 +242,6 @@ TierTraits traits_of(std::string_view name);
 bool first_choice_can(const TierWish& wish, bool TierTraits::*can);
 
 // Of the first tier for this wish.
-Result<Tier::WarmPython> warm_python_of(const TierWish& wish);
+Result<Tier::WarmInterpreter> warm_interpreter_of(const TierWish& wish, std::string_view program);
 
 }  // namespace glovebox

@@ -219,7 +219,7 @@ Result<Language> HeldSandbox::language(const Registry& registry, std::string_vie
       return found;
     }
   }
-  return find_live_language(registry, name);
+  return find_live_language(registry, name, {.exactly = std::string(sandbox_->tier())});
 }
 
 HeldContext::Starter HeldSandbox::starter(const Registry& registry, const ContextRequest& request) {
@@ -230,6 +230,13 @@ HeldContext::Starter HeldSandbox::starter(const Registry& registry, const Contex
                            {.agent = {}, .env = request.env, .cwd = request.cwd});
     }
     const Language chosen = GB_TRY(language(registry, request.language));
+    if (zygote_ && traits_of(sandbox_->tier()).forks_own_interpreters) {
+      const auto warm = GB_TRY(
+          zygote_->beside(GB_TRY(zygote_for(chosen, {.exactly = std::string(sandbox_->tier())}))));
+      return Context::fork(
+          *sandbox_, *warm,
+          {.language = chosen.id, .agent = {}, .env = request.env, .cwd = request.cwd});
+    }
     const std::string agents =
         sandbox_->features().own_root ? std::string(kAgentsTarget) : GB_TRY(agents_directory());
     Command command = agent_command(chosen, agents, sandbox_->limits());

@@ -188,7 +188,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
       credentials.credentials().authority_key.empty() && comes_from_pool(order) &&
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     auto from = pool(order);
-    if (!from && first_choice_can(order.tier, &TierTraits::forks_own_python)) {
+    if (!from && first_choice_can(order.tier, &TierTraits::forks_own_interpreters)) {
       return std::move(from).error();  // It makes them in no other way.
     }
     auto claimed = from ? from.value()->claim() : std::move(from).error();

@@ -169,7 +169,7 @@ class Keeper {
   // Whether sandboxes are made ahead for this order, with a context in them.
   static bool comes_from_pool(const CreateOrder& order);
   Result<std::shared_ptr<ContextPool>> pool(const CreateOrder& order);
-  Result<PoolSpec> own_python_pool(const CreateOrder& order);
+  Result<PoolSpec> own_interpreters_pool(const CreateOrder& order);
   Result<PoolSpec> started_pool(const CreateOrder& order, const std::string& tier);
   Result<std::shared_ptr<HeldSandbox>> make(const CreateOrder& order,
                                             const EdgeCredentials& credentials);

@@ -39,14 +39,15 @@ std::string tier_of_pool(const TierWish& wish) {
 
 bool Keeper::comes_from_pool(const CreateOrder& order) {
   return first_choice_can(order.tier, &TierTraits::can_hold_realms) ||
-         first_choice_can(order.tier, &TierTraits::forks_own_python) ||
+         first_choice_can(order.tier, &TierTraits::forks_own_interpreters) ||
          (first_choice_can(order.tier, &TierTraits::waits_warm) && !order.network &&
           !order.shows.of_template() && order.limits == Limits());
 }
 
-Result<PoolSpec> Keeper::own_python_pool(const CreateOrder& order) {
+Result<PoolSpec> Keeper::own_interpreters_pool(const CreateOrder& order) {
   PoolSpec spec;
-  spec.zygote = GB_TRY(own_python_zygote(order.tier));
+  spec.zygote =
+      GB_TRY(zygote_for(GB_TRY(find_live_language(registry_, "python", order.tier)), order.tier));
   spec.zygote.stop = warming_stop_.get_token();
   spec.tier = order.tier;
   spec.sandbox = GB_TRY(spec_of(order, {}));
@@ -82,8 +83,8 @@ Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
                       .tier = tier_of_pool(order.tier),
                       .network = order.network.has_value()};
   return pools_.get(kind, [&]() -> Result<PoolSpec> {
-    if (first_choice_can(order.tier, &TierTraits::forks_own_python)) {
-      return own_python_pool(order);
+    if (first_choice_can(order.tier, &TierTraits::forks_own_interpreters)) {
+      return own_interpreters_pool(order);
     }
     if (!kind.tier.empty()) {
       return started_pool(order, kind.tier);

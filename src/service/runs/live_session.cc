@@ -83,6 +83,32 @@ Readiness live_readiness(Language language) {
   return readiness(language);
 }
 
+bool is_live_in(const Language& language, std::string_view tier) {
+  const Language there = in_tier(language, tier);
+  return there.tier == tier && !there.agent.empty();
+}
+
+Result<Language> find_language_of_tier(const Registry& registry,
+                                       std::string_view name,
+                                       std::string_view tier) {
+  if (!name.starts_with(kJupyterPrefix)) {
+    const Language language = GB_TRY(registry.find(name));
+    if (is_live_in(language, tier)) {
+      return in_tier(language, tier);
+    }
+  }
+  std::vector<std::string> known;
+  for (const Language& each : registry.all()) {
+    if (is_live_in(each, tier)) {
+      known.push_back(each.id);
+    }
+  }
+  return Error(
+      ErrorCode::kUnsupported,
+      "the " + std::string(tier) + " tier has no live interpreter for '" + printable(name) + "'",
+      "use one of: " + joined(known) + "; or the native tier");
+}
+
 Error explain_start(Error error, const Language& language) {
   if (error.code() != ErrorCode::kUnavailable || !error.hint().empty()) {
     return error;
@@ -116,7 +142,12 @@ std::vector<std::string> installed_kernels() {
   return names;
 }
 
-Result<Language> find_live_language(const Registry& registry, std::string_view name) {
+Result<Language> find_live_language(const Registry& registry,
+                                    std::string_view name,
+                                    const TierWish& tier) {
+  if (first_choice_can(tier, &TierTraits::forks_own_interpreters)) {
+    return find_language_of_tier(registry, name, GB_TRY(candidate_tiers(tier)).front()->name());
+  }
   if (name.starts_with(kJupyterPrefix)) {
     return kernel_language(name.substr(kJupyterPrefix.size()));
   }
@@ -132,6 +163,11 @@ Result<Language> find_live_language(const Registry& registry, std::string_view n
                  ready.hint);
   }
   return language;
+}
+
+Result<ZygoteSpec> zygote_for(const Language& language, const TierWish& tier) {
+  // It starts in the directory of the agents.
+  return zygote_of_tier(tier, make_agent_command(language, ".", {}).argv);
 }
 
 Result<std::unique_ptr<LiveSession>> LiveSession::open(LiveSpec spec, int cancel_fd) {
@@ -159,12 +195,8 @@ Result<void> LiveSession::open_sandbox() {
     Egress::prepare(spec, credentials);
   }
   egress_.reset();
-  if (first_choice_can(spec_.tier, &TierTraits::forks_own_python)) {
-    if (spec_.language.id != "python") {
-      return Error(ErrorCode::kUnsupported, spec_.language.title + " does not run in this tier",
-                   "use Python, or the native tier");
-    }
-    zygote_ = GB_TRY(Zygote::start(GB_TRY(own_python_zygote(spec_.tier))));
+  if (first_choice_can(spec_.tier, &TierTraits::forks_own_interpreters)) {
+    zygote_ = GB_TRY(Zygote::start(GB_TRY(zygote_for(spec_.language, spec_.tier))));
     spec.within = &zygote_->realm();
   }
   auto sandbox = Sandbox::create(spec, spec_.tier);

@@ -30,8 +30,15 @@ inline constexpr std::string_view kJupyterPrefix = "jupyter:";
 
 // A language whose interpreter can stay alive, by any of its names; or an installed Jupyter kernel
 // by "jupyter:NAME". Fails with kNotFound for unknown names and with kUnsupported, with a hint,
-// where the language has no agent or a program that it needs is missing.
-Result<Language> find_live_language(const Registry& registry, std::string_view name);
+// where the language has no agent or a program that it needs is missing. In a tier with
+// interpreters of its own it is the language as it is there (in_tier()).
+Result<Language> find_live_language(const Registry& registry,
+                                    std::string_view name,
+                                    const TierWish& tier = {});
+
+// Of the warm interpreter for such a language in such a tier. kUnsupported where it is not
+// installed.
+Result<ZygoteSpec> zygote_for(const Language& language, const TierWish& tier);
 
 // The Jupyter kernels that a sandbox can see, sorted.
 std::vector<std::string> installed_kernels();

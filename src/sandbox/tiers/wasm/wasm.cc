@@ -27,7 +27,6 @@ constexpr const char* kInside = "/opt/glovebox/wasm";
 constexpr const char* kRunner = "/glovebox-wasm";
 constexpr const char* kZygote = "/glovebox-wasm-zygote";
 constexpr const char* kLibrary = "/libwasmtime.so";
-constexpr const char* kPython = "/python.cwasm";
 
 // What a bare name stands for, as in a PATH.
 struct Interpreter {
@@ -35,8 +34,8 @@ struct Interpreter {
   std::string_view language;
   const char* file;  // In our directory.
 };
-constexpr std::array<Interpreter, 5> kInterpreters = {{{"python3", "Python", kPython},
-                                                       {"python", "Python", kPython},
+constexpr std::array<Interpreter, 5> kInterpreters = {{{"python3", "Python", "/python.cwasm"},
+                                                       {"python", "Python", "/python.cwasm"},
                                                        {"qjs", "JavaScript", "/qjs.cwasm"},
                                                        {"ruby", "Ruby", "/ruby.cwasm"},
                                                        {"sqlite3", "SQL", "/sqlite3.cwasm"}}};
@@ -67,9 +66,21 @@ Result<std::string> find_directory() {
                                  sys::run_installer(without));
 }
 
-Error is_missing(std::string_view language) {
-  return {ErrorCode::kUnsupported, std::string(language) + " for the wasm tier is not installed",
-          "run the program 'install' beside glovebox-wasm"};
+// By the name of its program; kUnsupported where there is none of that name in `directory`.
+Result<void> find_interpreter(const std::string& directory, std::string_view program) {
+  const auto* const interpreter = std::ranges::find(kInterpreters, program, &Interpreter::program);
+  if (interpreter == kInterpreters.end()) {
+    return Error(ErrorCode::kUnsupported,
+                 "the wasm tier has no '" + printable(program) +
+                     "': it runs WebAssembly modules, Python, JavaScript, Ruby and SQL",
+                 "use the native tier");
+  }
+  if (::access((directory + interpreter->file).c_str(), R_OK) != 0) {
+    return Error(ErrorCode::kUnsupported,
+                 std::string(interpreter->language) + " for the wasm tier is not installed",
+                 "run the program 'install' beside glovebox-wasm");
+  }
+  return {};
 }
 
 class ModuleRunner final : public Runner {
@@ -120,17 +131,7 @@ class ModuleRunner final : public Runner {
     if (program.find('/') != std::string::npos) {
       return arguments;
     }
-    const auto* const interpreter =
-        std::ranges::find(kInterpreters, program, &Interpreter::program);
-    if (interpreter == kInterpreters.end()) {
-      return Error(ErrorCode::kUnsupported,
-                   "the wasm tier has no '" + printable(program) +
-                       "': it runs WebAssembly modules, Python, JavaScript, Ruby and SQL",
-                   "use the native tier");
-    }
-    if (::access((directory_ + interpreter->file).c_str(), R_OK) != 0) {
-      return is_missing(interpreter->language);
-    }
+    GB_TRY(find_interpreter(directory_, program));
     if (program == "python") {
       program = "python3";
     }
@@ -158,21 +159,19 @@ Result<TierFeatures> WasmTier::probe() {
   return NativeTier().probe();
 }
 
-Result<Tier::WarmPython> WasmTier::warm_python() {
+Result<Tier::WarmInterpreter> WasmTier::warm_interpreter(std::string_view program) {
   const std::string directory = GB_TRY(find_directory());
-  if (::access((directory + kPython).c_str(), R_OK) != 0) {
-    return is_missing("Python");
-  }
-  return WarmPython{.mount = {.source = directory, .target = kInside, .closed = true},
-                    .program = std::string(kInside) + kZygote,
-                    .filter = policy::runner_filter()};
+  GB_TRY(find_interpreter(directory, program));
+  return WarmInterpreter{.mount = {.source = directory, .target = kInside, .closed = true},
+                         .starter = std::string(kInside) + kZygote,
+                         .filter = policy::runner_filter()};
 }
 
 Result<Enclosure> WasmTier::enclose(const SandboxSpec& spec) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
   if (spec.live && spec.within == nullptr) {
     return Error(ErrorCode::kUnsupported,
-                 "the wasm tier makes live sandboxes by forks of a warm Python only",
+                 "the wasm tier makes live sandboxes by forks of a warm interpreter only",
                  "use the native tier");
   }
   const std::string directory = GB_TRY(find_directory());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wasm tier: WebAssembly modules, and Python compiled to one, in a runner of ours
+// The wasm tier: WebAssembly modules, and interpreters compiled to such, in a runner of ours
 // (sandbox/wasm/) that is the guest of a native sandbox.
 #pragma once
 
@@ -14,12 +14,12 @@ class WasmTier final : public Tier {
   [[nodiscard]] TierTraits traits() const override {
     return {.runs_elf = false,
             .is_deterministic = true,
-            .forks_own_python = true,
+            .forks_own_interpreters = true,
             .only_by_name = true};
   }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;
-  Result<WarmPython> warm_python() override;
+  Result<WarmInterpreter> warm_interpreter(std::string_view program) override;
 };
 
 }  // namespace glovebox

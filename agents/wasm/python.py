@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serves Python executions in CPython for WASI: no threads, no sockets, and no signals.
 
-The runner (zygote.cc) passes this text to Python and stops it at its first read of descriptor 0,
-which is where forks begin. From then on descriptor 0 is the channel, for reading and for writing.
+The zygote (zygote.cc) stops it at its first read of descriptor 0, which is where forks begin. From
+then on descriptor 0 is the channel, for reading and for writing.
 """
 
 import ast
@@ -20,7 +20,8 @@ import sys
 import traceback
 import types
 
-CHANNEL = 0
+from beginning import CHANNEL, begin
+
 EXECUTE, INPUT, COMPLETE, INSPECT, IS_COMPLETE, VARIABLES, END = 1, 2, 3, 4, 5, 8, 9
 (READY, STARTED, STDOUT, STDERR, DISPLAY, RESULT, ERROR, INPUT_REQUEST, DONE,
  REPLY) = 64, 65, 66, 67, 68, 69, 70, 71, 73, 74
@@ -347,12 +348,7 @@ def main():
     gc.collect()
     gc.freeze()  # A collection in a fork would write to every object's page.
     # Here the forks begin: how they are to start comes first.
-    size = int.from_bytes(read_exactly(4), "little")
-    directory, *variables = read_exactly(size).decode(errors="surrogateescape").split("\0")
-    os.environ.clear()
-    os.environ.update(variable.split("=", 1) for variable in variables if "=" in variable)
-    os.chdir(directory)
-    sys.path[0:0] = [""] if "" not in sys.path else []
+    begin()
     agent.take_over()
     agent.serve()
     agent.flush()
