@@ -65,6 +65,37 @@ class Sandboxes(WasmCase):
         context = self.box().context()
         self.assertEqual(context.execute("input('? ')")["error"]["name"], "EOFError")
 
+    def test_have_contexts_in_several_languages_side_by_side(self):
+        if not all((INSTALLED / name).exists() for name in ("qjs.cwasm", "ruby.cwasm")):
+            self.skipTest("JavaScript or Ruby for the wasm tier is not installed")
+        box = self.box()
+        contexts = {language: box.context(language) for language in ("python", "javascript", "ruby", "sql")}
+        self.assertEqual([contexts["python"].execute("open('shared', 'w').write('seen')")["status"],
+                          contexts["javascript"].execute("console.log(std.loadFile('shared'))")["stdout"],
+                          contexts["ruby"].execute("puts File.read('shared')")["stdout"]],
+                         ["ok", "seen\n", "seen\n"])
+        result = contexts["sql"].execute("select 6 * 7 as answer")["results"][0]["data"]["text/plain"]
+        self.assertEqual(result, "answer\n------\n    42")
+        for language, code in (("javascript", "for (;;);"), ("ruby", "loop {}")):
+            with self.subTest(language):
+                ended = contexts[language].execute(code, limits={"time": "300ms"})
+                self.assertEqual((ended["status"], ended["walls"]["seccomp"]), ("timeout", "wasm"))
+                contexts[language].must(204, "POST", "/restart")
+        self.assertEqual(contexts["javascript"].execute("console.log(typeof x)")["stdout"], "undefined\n")
+        self.assertEqual(contexts["python"].value("1 + 1"), "2")
+
+    def test_ask_for_input_and_list_variables_in_javascript(self):
+        if not (INSTALLED / "qjs.cwasm").exists():
+            self.skipTest("JavaScript for the wasm tier is not installed")
+        context = self.box().context("javascript")
+        self.assertEqual(context.execute("console.log(prompt('? '))")["stdout"], "null\n")
+        context.execute("let answer = {of: 'all'}")
+        listed = context.must(200, "GET", "/variables")["variables"]
+        self.assertEqual([(each["name"], each["type"], each["value"]) for each in listed],
+                         [("answer", "Object", "{ of: 'all' }")])
+        matches = context.must(200, "POST", "/complete", {"code": "ans", "cursor": 3})["matches"]
+        self.assertEqual(matches, ["answer"])
+
     def test_refuse_what_they_cannot_have(self):
         for wishes in ({"user": "root"}, {"nested": True}, {"limits": {"disk": "64M"}}):
             with self.subTest(wishes):

@@ -45,4 +45,5 @@ class Live(WasmCase):
     def test_runs_no_other_language(self):
         answer = glovebox("repl", "-l", "bash", "--tier", "wasm", stdin=b"1\n")
         self.assertNotEqual(answer.status, 0)
-        self.assertIn("does not run in this tier", answer.message)
+        self.assertIn("the wasm tier has no live interpreter for 'bash'", answer.message)
+        self.assertIn("use one of: javascript, python, ruby, sql; or the native tier", answer.message)
