@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Serves SQL (SQLite) on descriptor 3: one database lives between executions."""
+"""Serves SQL (SQLite): one database lives between executions."""
 
 import json
 import os
 import re
-import signal
 import sqlite3
 import sys
 
@@ -18,8 +17,8 @@ from keywords import KEYWORDS  # noqa: E402
 
 
 class Agent:
-    def __init__(self) -> None:
-        self._frames = frames.Frames(3)
+    def __init__(self, descriptor: int) -> None:
+        self._frames = frames.Frames(descriptor)
         inline = os.environ.get("GLOVEBOX_INLINE", "")
         self._inline = int(inline) if re.fullmatch("[0-9]{1,10}", inline) else 8 << 20
         self._channel = 0
@@ -28,7 +27,12 @@ class Agent:
         self._silent = False
         self._running = False
         self._database = Database(self._write, self._hold)
-        signal.signal(signal.SIGINT, self._interrupt)
+
+    def warm_up(self) -> None:
+        """Does what the first execution would otherwise be the first to do; leaves nothing."""
+        self._database.run("select 1")
+        tables.bundle(*self._held, self._inline)
+        self._held = None
 
     def serve(self) -> None:
         self._frames.send(frames.READY, 0, {
@@ -49,7 +53,7 @@ class Agent:
             elif kind != frames.INPUT:
                 self._frames.send(frames.REPLY, channel, self._answer(kind, request))
 
-    def _interrupt(self, *_: object) -> None:
+    def interrupt(self, *_: object) -> None:
         # It counts from the started frame on.
         if self._running:
             self._database.interrupted = True
@@ -143,5 +147,16 @@ class Agent:
         return {"matches": matches[:1000], "start": end - len(word), "end": end}
 
 
+def main() -> None:
+    import fcntl  # WASI has none, and there others start the agent (agents/wasm/sql.py).
+    import signal
+
+    channel = fcntl.fcntl(3, fcntl.F_DUPFD_CLOEXEC, 100)
+    os.close(3)
+    agent = Agent(channel)
+    signal.signal(signal.SIGINT, agent.interrupt)
+    agent.serve()
+
+
 if __name__ == "__main__":
-    Agent().serve()
+    main()

@@ -2,7 +2,6 @@
 """Frames over one stream socket: nine bytes of header (size u32, type u8, channel u32,
 little-endian) and a payload."""
 
-import fcntl
 import json
 import os
 import struct
@@ -17,11 +16,10 @@ _HEADER = struct.Struct("<IBI")
 
 
 class Frames:
-    """Messages over a descriptor that this object takes over."""
+    """Messages over a stream that is both ways."""
 
     def __init__(self, descriptor: int) -> None:
-        self._socket = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 100)
-        os.close(descriptor)
+        self._socket = descriptor
         self._buffer = bytearray()
 
     def send(self, kind: int, channel: int, message: dict | bytes) -> None:
