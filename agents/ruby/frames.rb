@@ -16,11 +16,16 @@ module Glovebox
 
     # Takes over a descriptor, and moves it out of the low numbers, where guests close and reuse
     # descriptors, and out of the reach of the programs that they start.
-    def initialize(descriptor)
+    def self.take_over(descriptor)
       low = IO.for_fd(descriptor, 'r+b')
-      @socket = IO.for_fd(low.fcntl(F_DUPFD_CLOEXEC, 100), 'r+b')
-      @socket.close_on_exec = true
+      socket = IO.for_fd(low.fcntl(F_DUPFD_CLOEXEC, 100), 'r+b')
+      socket.close_on_exec = true
       low.close
+      socket
+    end
+
+    def initialize(socket)
+      @socket = socket
       @socket.sync = true
       @buffer = String.new(encoding: Encoding::BINARY)
       @lock = Thread::Mutex.new
