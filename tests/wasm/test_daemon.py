@@ -84,17 +84,25 @@ class Sandboxes(WasmCase):
         self.assertEqual(contexts["javascript"].execute("console.log(typeof x)")["stdout"], "undefined\n")
         self.assertEqual(contexts["python"].value("1 + 1"), "2")
 
-    def test_ask_for_input_and_list_variables_in_javascript(self):
+    def test_ask_for_input_and_complete_in_javascript(self):
         if not (INSTALLED / "qjs.cwasm").exists():
             self.skipTest("JavaScript for the wasm tier is not installed")
         context = self.box().context("javascript")
         self.assertEqual(context.execute("console.log(prompt('? '))")["stdout"], "null\n")
         context.execute("let answer = {of: 'all'}")
-        listed = context.must(200, "GET", "/variables")["variables"]
-        self.assertEqual([(each["name"], each["type"], each["value"]) for each in listed],
-                         [("answer", "Object", "{ of: 'all' }")])
-        matches = context.must(200, "POST", "/complete", {"code": "ans", "cursor": 3})["matches"]
-        self.assertEqual(matches, ["answer"])
+        self.assertEqual(context.must(200, "POST", "/complete", {"code": "ans", "cursor": 3})["matches"], ["answer"])
+        found = context.must(200, "POST", "/inspect", {"code": "answer.of", "cursor": 8})
+        self.assertEqual(found["data"]["text/plain"], "answer.of: string\n'all'")
+
+    def test_draw_no_random_numbers_twice(self):
+        if not all((INSTALLED / name).exists() for name in ("qjs.cwasm", "ruby.cwasm")):
+            self.skipTest("JavaScript or Ruby for the wasm tier is not installed")
+        box = self.box()
+        for language, code in (("python", "import random; random.random()"), ("javascript", "Math.random()"),
+                               ("ruby", "rand"), ("sql", "select random()")):
+            with self.subTest(language):
+                drawn = {box.context(language).execute(code)["results"][0]["data"]["text/plain"] for _ in range(3)}
+                self.assertEqual(len(drawn), 3, drawn)
 
     def test_refuse_what_they_cannot_have(self):
         for wishes in ({"user": "root"}, {"nested": True}, {"limits": {"disk": "64M"}}):
