@@ -58,6 +58,9 @@ class NetlinkBatch {
   constexpr void big32(std::uint16_t type, std::uint32_t value) {
     attribute(type, [&] { number(__builtin_bswap32(value)); });
   }
+  constexpr void number32(std::uint16_t type, std::uint32_t value) {
+    attribute(type, [&] { number(value); });
+  }
   template <std::size_t size>
   constexpr void bytes(std::uint16_t type, const std::array<std::uint8_t, size>& value) {
     attribute(type, [&] {
@@ -93,5 +96,12 @@ class NetlinkBatch {
   std::array<std::uint8_t, kRoom> bytes_{};
   std::size_t size_ = 0;
 };
+
+// A socket of netlink's, in the calling thread's network namespace; or a negative errno.
+long open_netlink(int protocol) noexcept;
+
+// Has the kernel do what the messages say, of which the last one, and only that, asks for an answer
+// (NLM_F_ACK). Zero, or a negative errno: what the kernel says of the first one that fails.
+long tell_kernel(long netlink, const NetlinkBatch& batch) noexcept;
 
 }  // namespace glovebox::child

@@ -12,8 +12,6 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/rtnetlink.h>
 
-#include <cerrno>
-
 #include "base/sys/raw.h"
 #include "sandbox/child/hand_out.h"
 #include "sandbox/child/netlink_batch.h"
@@ -172,28 +170,15 @@ constexpr NetlinkBatch redirection(std::uint16_t port) {
   return batch;
 }
 
-// Zero, or a negative errno: what the kernel says of the first message that has something to say.
-long tell_kernel(int protocol, const NetlinkBatch& batch) noexcept {
-  const long socket = raw(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
-  if (socket < 0) {
-    return socket;
+// Zero or a negative errno.
+long tell(int protocol, const NetlinkBatch& batch) noexcept {
+  const long netlink = open_netlink(protocol);
+  if (netlink < 0) {
+    return netlink;
   }
-  sockaddr_nl kernel{};
-  kernel.nl_family = AF_NETLINK;
-  long result = raw(SYS_sendto, socket, batch.data(), batch.size(), 0, &kernel, sizeof kernel);
-  struct {
-    nlmsghdr header;
-    nlmsgerr error;
-    std::array<std::uint8_t, NetlinkBatch::kRoom> cause;
-  } answer;
-  if (result >= 0) {
-    result = raw(SYS_recvfrom, socket, &answer, sizeof answer, 0, nullptr, nullptr);
-  }
-  (void)raw(SYS_close, socket);
-  if (result < 0) {
-    return result;
-  }
-  return answer.header.nlmsg_type == NLMSG_ERROR ? answer.error.error : -EPROTO;
+  const long result = tell_kernel(netlink, batch);
+  (void)raw(SYS_close, netlink);
+  return result;
 }
 
 long bound_socket(int type, std::uint16_t port, bool transparent) noexcept {
@@ -222,8 +207,8 @@ WayOut make_way_out(std::uint16_t port) noexcept {
   constexpr int kBacklog = 128;
   constexpr std::uint16_t kNamePort = 53;
   WayOut out;
-  const bool all = tell_kernel(NETLINK_NETFILTER, redirection(port)) == 0 &&
-                   tell_kernel(NETLINK_ROUTE, kRoute) == 0;
+  const bool all =
+      tell(NETLINK_NETFILTER, redirection(port)) == 0 && tell(NETLINK_ROUTE, kRoute) == 0;
   out.listener = bound_socket(SOCK_STREAM, port, all);
   if (out.listener >= 0) {
     if (const long r = raw(SYS_listen, out.listener, kBacklog); r < 0) {
