@@ -69,6 +69,7 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
   // The start of a kernel has used processor time.
   used_ = enclosure_.features.own_kernel;
   walls_.user = spec.as_root ? "root" : "user";
+  walls_.network = spec.egress_port != 0 ? "rules" : "none";
   walls_.exec = spec.rules.exec.empty() ? "any" : "rules";
   drop_what_takes_mounts(write_rules_, "written");
   drop_what_takes_mounts(read_rules_, "read");
@@ -122,11 +123,8 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
       if (stands && !sandbox->features().passes_descriptors) {
         stands = sandbox->relay_streams();
       }
-      if (stands && spec.egress_port != 0) {
-        sandbox->walls_.network = "rules";
-        if (!sandbox->enclosure_.way_out.listener) {
-          stands = Error(ErrorCode::kUnavailable, "the sandbox passed no socket to listen on");
-        }
+      if (stands && spec.egress_port != 0 && !sandbox->enclosure_.way_out.listener) {
+        stands = Error(ErrorCode::kUnavailable, "the sandbox passed no socket to listen on");
       }
       if (stands) {
         sandbox->notes_.insert(sandbox->notes_.begin(), notes.begin(), notes.end());

@@ -41,6 +41,7 @@
 #include "base/sys/write_all.h"
 #include "base/unique_fd.h"
 #include "sandbox/masked_paths.h"
+#include "sandbox/microvm/card.h"
 #include "sandbox/microvm/exactly.h"
 #include "sandbox/microvm/pass_frame.h"
 #include "sandbox/microvm/protocol.h"
@@ -298,13 +299,33 @@ void mount_files() {
   start([=] { pass_answers(port, fuse); });
 }
 
+void load_driver(const UniqueFd& driver, const std::string& name) {
+  must(::syscall(SYS_finit_module, driver.get(), "", 0) == 0, "load " + name);
+}
+
 // With the driver of its balloon, the kernel tells QEMU which memory it does not use any more, and
 // QEMU returns that to the host. Where the driver is not installed, the machine keeps it.
 void load_balloon() {
   const UniqueFd driver(::open((kRoot + std::string(kBalloon)).c_str(), O_RDONLY | O_CLOEXEC));
   must(driver || errno == ENOENT, "open the balloon's driver");
   if (driver) {
-    must(::syscall(SYS_finit_module, driver.get(), "", 0) == 0, "load the balloon's driver");
+    load_driver(driver, "the balloon's driver");
+  }
+}
+
+// Zero: the machine has no card.
+std::uint16_t egress_port() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread.
+  const char* const port = ::getenv(kEgressWord);
+  return port == nullptr ? 0 : static_cast<std::uint16_t>(std::strtoul(port, nullptr, 10));
+}
+
+void load_card() {
+  for (const std::string name : kCardDrivers) {
+    const std::string path = kRoot + std::string(kPrograms) + name;
+    const UniqueFd driver(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    must(static_cast<bool>(driver), "open " + name);
+    load_driver(driver, name);
   }
 }
 
@@ -439,9 +460,16 @@ void mask_proc() {
 // says, `ready` gets a byte for each process that waits for that.
 void start_guests(int machine, int control, int ready, const Kernel& kernel) {
   write_text(std::string(kGroup) + "/cgroup.procs", "0");
+  const std::uint16_t port = egress_port();
+  const UniqueFd mover = port == 0 ? UniqueFd() : open_card_mover();
   must(::unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET |
                  CLONE_NEWCGROUP) == 0,
        "make the namespaces");
+  if (port != 0) {
+    const long taken = mover ? take_card(mover, port) : -errno;
+    errno = static_cast<int>(-taken);
+    must(taken == 0, "take the network card");
+  }
   must(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "keep mounts private");
   const Run run = arrange_run();
   const pid_t first = ::fork();
@@ -476,6 +504,9 @@ void start_guests(int machine, int control, int ready, const Kernel& kernel) {
   make_group();
   mount_files();
   load_balloon();
+  if (egress_port() != 0) {
+    load_card();
+  }
   arrange_devices();
   std::array<int, 2> pair{};
   std::array<int, 2> ready{};

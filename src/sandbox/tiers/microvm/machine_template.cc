@@ -25,6 +25,7 @@
 #include "base/sys/tree.h"
 #include "base/sys/write_all.h"
 #include "base/text.h"
+#include "sandbox/microvm/card.h"
 #include "sandbox/microvm/protocol.h"
 #include "sandbox/microvm/template_files.h"
 #include "sandbox/moving_in.h"
@@ -78,11 +79,11 @@ std::string first_frame(const std::string& home) {
 }
 
 Result<std::string> name_of(const Installation& installation,
-                            const MachineSize& size,
+                            const MachineModel& model,
                             const std::string& home) {
   ContentHash hash;
   hash.add(first_frame(home));
-  for (const std::string& argument : machine_command(installation, size)) {
+  for (const std::string& argument : machine_command(installation, model)) {
     hash.add(argument);
   }
   GB_TRY(add_identity(hash, installation.qemu));
@@ -92,6 +93,11 @@ Result<std::string> name_of(const Installation& installation,
   if (::access((installation.programs + kBalloonDriver).c_str(), F_OK) == 0) {
     GB_TRY(add_identity(hash, installation.programs + kBalloonDriver));
   }
+  if (model.egress_port != 0) {
+    for (const char* const driver : kCardDrivers) {
+      GB_TRY(add_identity(hash, installation.programs + driver));
+    }
+  }
   // Processors count their time from a boot of theirs.
   std::string boot;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
@@ -100,7 +106,7 @@ Result<std::string> name_of(const Installation& installation,
 }
 
 // kNotFound where there is none.
-Result<void> check(const std::string& directory, const MachineSize& size) {
+Result<void> check(const std::string& directory, const MachineModel& model) {
   const UniqueFd opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!opened) {
     return errno == ENOENT ? Error(ErrorCode::kNotFound, "no template")
@@ -117,7 +123,7 @@ Result<void> check(const std::string& directory, const MachineSize& size) {
   for (const char* const name : {kMemoryName, kStateName, kNamesName}) {
     if (::fstatat(opened.get(), name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !is_ours(S_IFREG) ||
         status.st_nlink != 1 ||
-        (name == kMemoryName && static_cast<std::uint64_t>(status.st_size) != size.memory.count)) {
+        (name == kMemoryName && static_cast<std::uint64_t>(status.st_size) != model.memory.count)) {
       return unfit(directory);
     }
   }
@@ -244,13 +250,13 @@ Error with_complaints(Error error, int complaints) {
 
 Result<void> make_in(const std::string& directory,
                      const Installation& installation,
-                     const MachineSize& size,
+                     const MachineModel& model,
                      const std::string& home) {
   SandboxSpec spec;
   spec.home = home;
-  spec.limits.disk = Bytes{size.memory.count + (16UL << 20)};
+  spec.limits.disk = Bytes{model.memory.count + (16UL << 20)};
   spec.limits.memory = Bytes{spec.limits.disk.count + kEmulatorMemory.count};
-  spec.limits.cpus = size.processors;
+  spec.limits.cpus = model.processors;
   spec.limits.pids = kMakerPids;
   spec.mounts = {programs_mount(installation)};
   const auto sandbox = GB_TRY(Sandbox::create(spec, {.exactly = "native", .at_least = {}}));
@@ -262,16 +268,16 @@ Result<void> make_in(const std::string& directory,
     return Error::from_errno("instruct the warden");
   }
   Command command{
-      .argv = {std::string(kPrograms) + kRunner, kMake, std::to_string(size.memory.count)},
+      .argv = {std::string(kPrograms) + kRunner, kMake, std::to_string(model.memory.count)},
       .env = {{"G_SLICE", "always-malloc"}},
       .cwd = "/"};
-  for (std::string& argument : machine_command(installation, size)) {
+  for (std::string& argument : machine_command(installation, model)) {
     command.argv.push_back(std::move(argument));
   }
   const auto maker = GB_TRY(sandbox->start_detached(
       command, {.limits = spec.limits}, {theirs.get(), write_end.get(), port.second.get()}));
   theirs.reset();
-  const auto made = receive_machine(ours.get(), directory, size.memory);
+  const auto made = receive_machine(ours.get(), directory, model.memory);
   return made ? Result<void>() : with_complaints(made.error(), complaints.get());
 }
 
@@ -320,23 +326,23 @@ Result<void> receive_machine(int from, const std::string& directory, Bytes memor
 }
 
 Result<std::string> find_or_make_template(const Installation& installation,
-                                          const MachineSize& size,
+                                          const MachineModel& model,
                                           const std::string& home) {
   const UniqueFd runtime = GB_TRY(open_runtime_directory());
   if (::mkdirat(runtime.get(), ".machines", 0700) != 0 && errno != EEXIST) {
     return Error::from_errno("create " + runtime_directory() + "/.machines");
   }
   const std::string all = runtime_directory() + "/.machines";
-  const std::string path = all + "/" + GB_TRY(name_of(installation, size, home));
-  auto found = check(path, size);
+  const std::string path = all + "/" + GB_TRY(name_of(installation, model, home));
+  auto found = check(path, model);
   if (!found && found.error().code() == ErrorCode::kNotFound) {
     const UniqueFd turn = GB_TRY(take_turn(all));
-    found = check(path, size);  // Somebody may have made it meanwhile.
+    found = check(path, model);  // Somebody may have made it meanwhile.
     if (!found && found.error().code() == ErrorCode::kNotFound) {
       sweep_drafts(all);
       make_room(all);
       const DraftDirectory draft = GB_TRY(make_draft_directory(all));
-      found = make_in(draft.path, installation, size, home);
+      found = make_in(draft.path, installation, model, home);
       if (found && ::rename(draft.path.c_str(), path.c_str()) != 0) {
         found = Error::from_errno("name a template");
       }

@@ -17,7 +17,7 @@ namespace glovebox::microvm {
 // which takes as long as a boot; whoever asks for the same one meanwhile waits for that. An error
 // says why there is none. What others could write is none. Any thread.
 Result<std::string> find_or_make_template(const Installation& installation,
-                                          const MachineSize& size,
+                                          const MachineModel& model,
                                           const std::string& home);
 
 // Writes what glovebox-microvm tells of a machine (microvm/template_files.h) into the directory:

@@ -9,6 +9,8 @@
 
 #include <array>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -27,6 +29,7 @@
 #include "sandbox/tiers/microvm/port.h"
 #include "sandbox/tiers/microvm/qemu.h"
 #include "sandbox/tiers/native/native.h"
+#include "spec/egress_protocol.h"
 
 namespace glovebox {
 namespace {
@@ -65,9 +68,9 @@ Result<Streams> make_streams() {
 // The sandbox around QEMU: what the guests are to see, and room for the machine.
 SandboxSpec native_spec(const SandboxSpec& spec,
                         const microvm::Installation& installation,
-                        const microvm::MachineSize& size) {
+                        const microvm::MachineModel& model) {
   SandboxSpec native = spec;
-  native.limits.memory = Bytes{size.memory.count + microvm::kEmulatorMemory.count};
+  native.limits.memory = Bytes{model.memory.count + microvm::kEmulatorMemory.count};
   native.limits.pids = kEmulatorPids;
   native.limits.disk = kEmulatorDisk;
   native.env.clear();
@@ -132,16 +135,16 @@ struct Beginning {
 
 Result<Enclosure> build(const SandboxSpec& spec,
                         const microvm::Installation& installation,
-                        const microvm::MachineSize& size,
+                        const microvm::MachineModel& model,
                         Beginning beginning) {
-  SandboxSpec native = native_spec(spec, installation, size);
+  SandboxSpec native = native_spec(spec, installation, model);
   const bool is_clone = !beginning.mounts.empty();
   native.mounts.insert(native.mounts.end(), beginning.mounts.begin(), beginning.mounts.end());
   std::vector<std::string> command = {std::string(microvm::kPrograms) + microvm::kRunner,
                                       beginning.is_saved ? microvm::kContinue
                                       : is_clone         ? microvm::kClone
                                                          : microvm::kBoot};
-  for (std::string& argument : microvm::machine_command(installation, size)) {
+  for (std::string& argument : microvm::machine_command(installation, model)) {
     command.push_back(std::move(argument));
   }
   Enclosure enclosure = GB_TRY(NativeTier().enclose(native));
@@ -161,7 +164,7 @@ Result<Enclosure> build(const SandboxSpec& spec,
   auto port = std::make_unique<microvm::Port>(std::move(machine.ours));
   auto carrier = GB_TRY(microvm::Machine::start(
       enclosure, command, {control.theirs.get(), write_end.get(), machine.theirs.get()}, *port));
-  carrier->save_over(std::move(saving.ours), size.memory);
+  carrier->save_over(std::move(saving.ours), model.memory);
   enclosure.carrier = std::move(carrier);
   const microvm::Order order = GB_TRY(order_for(spec));
   if (beginning.is_saved) {
@@ -196,20 +199,39 @@ Result<Enclosure> build(const SandboxSpec& spec,
 Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
   const microvm::Installation installation = GB_TRY(microvm::find_installation());
-  const microvm::MachineSize size = microvm::size_for(spec.limits);
-  const auto machine_template = microvm::find_or_make_template(installation, size, spec.home);
+  if (spec.egress_port != 0) {
+    GB_TRY(microvm::check_card_drivers(installation));
+  }
+  const microvm::MachineModel model = microvm::model_for(spec.limits, spec.egress_port);
+  const auto machine_template = microvm::find_or_make_template(installation, model, spec.home);
   Beginning beginning;
   if (machine_template) {
     beginning.mounts.push_back(
         {.source = *machine_template, .target = microvm::kTemplatePlace, .closed = true});
   }
-  Enclosure enclosure = GB_TRY(build(spec, installation, size, std::move(beginning)));
+  Enclosure enclosure = GB_TRY(build(spec, installation, model, std::move(beginning)));
   if (!machine_template) {
     enclosure.notes.push_back("the machine booted, for there is no template of it: " +
                               machine_template.error().message());
   }
   return enclosure;
 }
+
+namespace {
+
+// Whether the machine had a card, which QEMU names in what it tells of the devices. One that has
+// none there where the machine did, or one where it did not, cannot continue it.
+Result<bool> had_card(const std::string& directory) {
+  const std::string path = directory + "/" + microvm::kStateName;
+  std::ifstream file(path, std::ios::binary);
+  const std::string state(std::istreambuf_iterator<char>(file), {});
+  if (!file && state.empty()) {
+    return Error(ErrorCode::kInvalid, "the saved machine has no state");
+  }
+  return state.find(microvm::kCardState) != std::string::npos;
+}
+
+}  // namespace
 
 Result<void> MicrovmTier::save(const Enclosure& enclosure,
                                const std::string& directory,
@@ -226,10 +248,12 @@ Result<void> MicrovmTier::save(const Enclosure& enclosure,
 Result<Enclosure> MicrovmTier::load(const SandboxSpec& spec, const std::string& directory) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
   const microvm::Installation installation = GB_TRY(microvm::find_installation());
-  const microvm::MachineSize size = microvm::size_for(spec.limits);
+  // Where nothing is let out any more, its card leads nowhere.
+  const microvm::MachineModel model =
+      microvm::model_for(spec.limits, GB_TRY(had_card(directory)) ? egress::kPort : 0);
   struct stat memory {};
   if (::stat((directory + "/" + microvm::kMemoryName).c_str(), &memory) != 0 ||
-      static_cast<std::uint64_t>(memory.st_size) != size.memory.count) {
+      static_cast<std::uint64_t>(memory.st_size) != model.memory.count) {
     return Error(ErrorCode::kInvalid, "the saved machine has another size than its sandbox");
   }
   Beginning beginning{.mounts = {}, .is_saved = true};
@@ -238,7 +262,7 @@ Result<Enclosure> MicrovmTier::load(const SandboxSpec& spec, const std::string& 
                                 .target = std::string(microvm::kTemplatePlace) + "/" + name,
                                 .closed = true});
   }
-  return build(spec, installation, size, std::move(beginning));
+  return build(spec, installation, model, std::move(beginning));
 }
 
 }  // namespace glovebox

@@ -14,7 +14,7 @@ class MicrovmTier final : public Tier {
   [[nodiscard]] int strength() const override { return 40; }
   // QEMU emulates the processors, which is slow: nobody gets that who did not ask for it.
   [[nodiscard]] TierTraits traits() const override {
-    return {.waits_warm = true, .only_by_name = true};
+    return {.can_filter_network = true, .waits_warm = true, .only_by_name = true};
   }
   Result<TierFeatures> probe() override;
   Result<Enclosure> enclose(const SandboxSpec& spec) override;

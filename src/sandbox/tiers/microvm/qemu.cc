@@ -10,6 +10,7 @@
 
 #include "base/sys/installation.h"
 #include "sandbox/cgroup_host.h"
+#include "sandbox/microvm/card.h"
 #include "sandbox/microvm/protocol.h"
 
 namespace glovebox::microvm {
@@ -61,14 +62,26 @@ Result<Installation> find_installation() {
   return kFound;
 }
 
-MachineSize size_for(const Limits& limits) {
+MachineModel model_for(const Limits& limits, std::uint16_t egress_port) {
   // Eight steps from each power of two to the next: few sizes, and few bytes that nobody asked for.
   const std::uint64_t memory = limits.memory.count + kMachineMemory.count;
   const std::uint64_t step = std::max(std::bit_floor(memory - 1) / 8, kSmallestStep.count);
   return {.memory = Bytes{(memory + step - 1) / step * step},
           .processors = static_cast<unsigned>(
               std::clamp(std::ceil(limits.cpus), 1.0,
-                         std::max(1.0, static_cast<double>(cgroup_host().processors))))};
+                         std::max(1.0, static_cast<double>(cgroup_host().processors)))),
+          .egress_port = egress_port};
+}
+
+Result<void> check_card_drivers(const Installation& installation) {
+  for (const char* const driver : kCardDrivers) {
+    if (::access((installation.programs + driver).c_str(), R_OK) != 0) {
+      return Error(ErrorCode::kUnsupported,
+                   "the microvm tier's kernel was installed without the driver of a network card",
+                   sys::run_installer(installation.programs + "/microvm"));
+    }
+  }
+  return {};
 }
 
 Mount programs_mount(const Installation& installation) {
@@ -76,7 +89,7 @@ Mount programs_mount(const Installation& installation) {
 }
 
 std::vector<std::string> machine_command(const Installation& installation,
-                                         const MachineSize& size) {
+                                         const MachineModel& model) {
   const std::string programs(kPrograms);
   std::vector<std::string> command = {
       installation.qemu,
@@ -92,15 +105,17 @@ std::vector<std::string> machine_command(const Installation& installation,
       "-cpu",
       "max",
       "-smp",
-      std::to_string(size.processors),
+      std::to_string(model.processors),
       "-m",
-      std::to_string(size.memory.count >> 20) + "M",
+      std::to_string(model.memory.count >> 20) + "M",
       "-kernel",
       programs + kKernel,
       "-initrd",
       programs + kInitramfs,
       "-append",
-      kKernelArguments,
+      model.egress_port == 0 ? kKernelArguments
+                             : std::string(kKernelArguments) + " " + kEgressWord + "=" +
+                                   std::to_string(model.egress_port),
       "-chardev",
       "stdio,id=console,signal=off",
       "-serial",
@@ -110,6 +125,15 @@ std::vector<std::string> machine_command(const Installation& installation,
       "-device",
       "virtio-balloon-pci,free-page-reporting=on",
   };
+  if (model.egress_port != 0) {
+    // Nothing is told of this host but the ports that the machine connects to: no IPv6, no files
+    // (TFTP, SMB), no way in.
+    command.insert(command.end(),
+                   {"-netdev",
+                    std::string("user,id=card,ipv6=off,net=") + kLinkNetwork +
+                        ",host=" + kLinkGateway + ",dns=" + kLinkNames + ",dhcpstart=" + kLinkLent,
+                    "-device", "virtio-net-pci,netdev=card,romfile="});
+  }
   for (const int port : {kControlPort, kMachinePort, kFilesPort}) {
     const std::string number = std::to_string(port);
     command.insert(

@@ -2,7 +2,9 @@
 // QEMU, which runs the machines of the microvm tier: finding it and its kernel, and its command.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/bytes.h"
@@ -31,19 +33,28 @@ Result<Installation> find_installation();
 inline constexpr Bytes kMachineMemory{96UL << 20};
 inline constexpr Bytes kEmulatorMemory{192UL << 20};
 
-// Of a machine. Few sizes, since each has a template of its own.
-struct MachineSize {
+// Of a machine. Few of them, since each has a template of its own.
+struct MachineModel {
   Bytes memory;
   unsigned processors = 1;
+  // As SandboxSpec::egress_port: where the card leads that the machine has then (microvm/card.h).
+  std::uint16_t egress_port = 0;
 };
 // One that holds guests with these limits.
-MachineSize size_for(const Limits& limits);
+MachineModel model_for(const Limits& limits, std::uint16_t egress_port);
+
+// kUnsupported where the machine's kernel has no driver for a card.
+Result<void> check_card_drivers(const Installation& installation);
+
+// What QEMU calls the card in the state of a machine that has one.
+inline constexpr std::string_view kCardState = "virtio-net";
 
 // Shows the programs at microvm::kPrograms.
 Mount programs_mount(const Installation& installation);
 
 // QEMU's command, as glovebox-microvm starts it in a sandbox that shows the programs at
 // microvm::kPrograms.
-std::vector<std::string> machine_command(const Installation& installation, const MachineSize& size);
+std::vector<std::string> machine_command(const Installation& installation,
+                                         const MachineModel& model);
 
 }  // namespace glovebox::microvm

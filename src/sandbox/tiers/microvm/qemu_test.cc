@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace glovebox::microvm {
 namespace {
@@ -13,10 +16,10 @@ namespace {
 std::uint64_t memory_for(Bytes limit) {
   Limits limits;
   limits.memory = limit;
-  return size_for(limits).memory.count;
+  return model_for(limits, 0).memory.count;
 }
 
-TEST(MachineSizeTest, HoldsTheGuestsAndLittleMore) {
+TEST(MachineModelTest, HoldsTheGuestsAndLittleMore) {
   for (std::uint64_t mib = 1; mib < 70'000; mib += 7) {
     const std::uint64_t needed = Bytes{mib << 20}.count + kMachineMemory.count;
     const std::uint64_t given = memory_for(Bytes{mib << 20});
@@ -26,7 +29,7 @@ TEST(MachineSizeTest, HoldsTheGuestsAndLittleMore) {
   }
 }
 
-TEST(MachineSizeTest, IsOneOfFew) {
+TEST(MachineModelTest, IsOneOfFew) {
   std::set<std::uint64_t> sizes;
   for (std::uint64_t mib = 1024; mib < 2048; ++mib) {
     sizes.insert(memory_for(Bytes{mib << 20}));
@@ -34,10 +37,30 @@ TEST(MachineSizeTest, IsOneOfFew) {
   EXPECT_LE(sizes.size(), 10);
 }
 
-TEST(MachineSizeTest, HasAWholeProcessorAtLeast) {
+TEST(MachineModelTest, HasAWholeProcessorAtLeast) {
   Limits limits;
   limits.cpus = 0.25;
-  EXPECT_EQ(size_for(limits).processors, 1);
+  EXPECT_EQ(model_for(limits, 0).processors, 1);
+}
+
+bool has_word(const std::vector<std::string>& command, std::string_view part) {
+  return std::ranges::any_of(
+      command, [&](const std::string& word) { return word.find(part) != std::string::npos; });
+}
+
+TEST(MachineCommandTest, NamesACardOnlyWhereThereIsAWayOut) {
+  const Installation installation{.programs = "/programs", .qemu = "/qemu"};
+  Limits limits;
+  const auto closed = machine_command(installation, model_for(limits, 0));
+  EXPECT_FALSE(has_word(closed, "net"));
+  EXPECT_FALSE(has_word(closed, "egress"));
+  const auto open = machine_command(installation, model_for(limits, 3128));
+  EXPECT_TRUE(has_word(open, kCardState));
+  EXPECT_TRUE(has_word(open, " egress_port=3128"));
+  // Each of them would be a way in, or a file of the host.
+  for (const char* const way : {"hostfwd", "guestfwd", "tftp", "smb", "bootfile"}) {
+    EXPECT_FALSE(has_word(open, way)) << way;
+  }
 }
 
 }  // namespace

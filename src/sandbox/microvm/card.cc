@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/microvm/card.h"
+
+// Before the kernel's headers, which then leave out what it has, too.
+#include <netinet/in.h>
+
+#include <linux/fib_rules.h>
+#include <linux/if_link.h>
+#include <linux/ip.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "sandbox/child/netlink_batch.h"
+
+namespace glovebox::microvm {
+namespace {
+
+using child::NetlinkBatch;
+
+using Address = std::array<std::uint8_t, 4>;
+
+constexpr const char* kName = "eth0";  // The kernel's, of the first card.
+constexpr Address kOwn = {192, 0, 0, 2};
+constexpr Address kGateway = {192, 0, 0, 1};  // As kLinkGateway.
+constexpr Address kLoopback = {127, 0, 0, 1};
+constexpr std::uint8_t kLinkBits = 29;
+constexpr std::uint8_t kAllBits = 32;
+constexpr std::uint16_t kNamePort = 53;
+
+void link_head(NetlinkBatch& batch, unsigned index, unsigned flags) {
+  batch.byte(AF_UNSPEC);
+  batch.byte(0);
+  batch.number(std::uint16_t{0});  // Its type.
+  batch.number(index);
+  batch.number(flags);
+  batch.number(flags);  // Which of the flags are meant.
+}
+
+// ip link set eth0 netns PID
+NetlinkBatch move_to(pid_t pid) {
+  NetlinkBatch batch;
+  batch.message(RTM_NEWLINK, NLM_F_ACK, [&] {
+    link_head(batch, 0, 0);
+    batch.text(IFLA_IFNAME, kName);
+    batch.number32(IFLA_NET_NS_PID, static_cast<std::uint32_t>(pid));
+  });
+  return batch;
+}
+
+// What comes from 127.0.0.1 through the card is answers of the proxy and the name server: they are
+// taken from there (route_localnet), though the address is also the kernel's own (accept_local).
+// There is no IPv6 beyond the card, so it gets no address for that, and asks nobody for one.
+void allow_loopback(NetlinkBatch& batch, unsigned index) {
+  batch.message(RTM_NEWLINK, 0, [&] {
+    link_head(batch, index, 0);
+    batch.nested(IFLA_AF_SPEC, [&] {
+      batch.nested(AF_INET, [&] {
+        batch.nested(IFLA_INET_CONF, [&] {
+          batch.number32(IPV4_DEVCONF_ROUTE_LOCALNET, 1);
+          batch.number32(IPV4_DEVCONF_ACCEPT_LOCAL, 1);
+        });
+      });
+      batch.nested(AF_INET6, [&] {
+        batch.bytes(IFLA_INET6_ADDR_GEN_MODE, std::array<std::uint8_t, 1>{IN6_ADDR_GEN_MODE_NONE});
+      });
+    });
+  });
+}
+
+void raise(NetlinkBatch& batch, unsigned index) {
+  batch.message(RTM_NEWLINK, 0, [&] { link_head(batch, index, IFF_UP); });
+}
+
+// ip address add 192.0.0.2/29 dev eth0
+void add_address(NetlinkBatch& batch, unsigned index) {
+  batch.message(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, [&] {
+    batch.byte(AF_INET);
+    batch.byte(kLinkBits);
+    batch.byte(0);
+    batch.byte(RT_SCOPE_UNIVERSE);
+    batch.number(index);
+    batch.bytes(IFA_LOCAL, kOwn);
+    batch.bytes(IFA_ADDRESS, kOwn);
+  });
+}
+
+// ip route add default via 192.0.0.1 dev eth0
+void add_route(NetlinkBatch& batch, unsigned index) {
+  batch.message(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, [&] {
+    batch.byte(AF_INET);
+    batch.byte(0);  // Bits of the destination, of the source; type of service.
+    batch.byte(0);
+    batch.byte(0);
+    batch.byte(RT_TABLE_MAIN);
+    batch.byte(RTPROT_BOOT);
+    batch.byte(RT_SCOPE_UNIVERSE);
+    batch.byte(RTN_UNICAST);
+    batch.number(std::uint32_t{0});
+    batch.bytes(RTA_GATEWAY, kGateway);
+    batch.number32(RTA_OIF, index);
+  });
+}
+
+void rule_head(NetlinkBatch& batch, std::uint8_t destination_bits, std::uint8_t table) {
+  batch.byte(AF_INET);
+  batch.byte(destination_bits);
+  batch.byte(0);  // Bits of the source; type of service.
+  batch.byte(0);
+  batch.byte(table);
+  batch.byte(0);
+  batch.byte(0);
+  batch.byte(FR_ACT_TO_TBL);
+  batch.number(std::uint32_t{0});
+}
+
+// A rule that asks `table`, after those of smaller numbers. `destination_bits`: of FRA_DST, where
+// `fill` adds one.
+template <typename Fill>
+void rule(NetlinkBatch& batch,
+          std::uint32_t number,
+          std::uint8_t destination_bits,
+          std::uint8_t table,
+          Fill fill) {
+  batch.message(RTM_NEWRULE, NLM_F_CREATE, [&] {
+    rule_head(batch, destination_bits, table);
+    batch.number32(FRA_PRIORITY, number);
+    fill();
+  });
+}
+
+void remove_rule(NetlinkBatch& batch,
+                 std::uint32_t number,
+                 std::uint8_t table,
+                 std::uint16_t flags) {
+  batch.message(RTM_DELRULE, flags, [&] {
+    rule_head(batch, 0, table);
+    batch.number32(FRA_PRIORITY, number);
+  });
+}
+
+void match_protocol(NetlinkBatch& batch, std::uint8_t protocol) {
+  batch.bytes(FRA_IP_PROTO, std::array{protocol});
+}
+
+void match_own(NetlinkBatch& batch, std::uint8_t protocol, std::uint16_t port) {
+  batch.bytes(FRA_DST, kLoopback);
+  match_protocol(batch, protocol);
+  batch.number32(FRA_DPORT_RANGE, port | std::uint32_t{port} << 16U);  // From and to.
+}
+
+// 1: to 127.0.0.1 ipproto tcp dport PORT lookup main
+// 1: to 127.0.0.1 ipproto udp dport 53 lookup main
+// 2: lookup local
+// 3: ipproto tcp lookup main
+//
+// In place of the kernel's own, of which 0 finds all addresses that are the machine's, and 32766
+// leads everything to the card. What is not TCP has no route, so it fails at once.
+void replace_rules(NetlinkBatch& batch, std::uint16_t egress_port) {
+  rule(batch, 1, kAllBits, RT_TABLE_MAIN, [&] { match_own(batch, IPPROTO_TCP, egress_port); });
+  rule(batch, 1, kAllBits, RT_TABLE_MAIN, [&] { match_own(batch, IPPROTO_UDP, kNamePort); });
+  rule(batch, 2, 0, RT_TABLE_LOCAL, [] {});
+  rule(batch, 3, 0, RT_TABLE_MAIN, [&] { match_protocol(batch, IPPROTO_TCP); });
+  remove_rule(batch, 0, RT_TABLE_LOCAL, 0);
+  remove_rule(batch, 32766, RT_TABLE_MAIN, NLM_F_ACK);
+}
+
+}  // namespace
+
+UniqueFd open_card_mover() {
+  const long netlink = child::open_netlink(NETLINK_ROUTE);
+  if (netlink < 0) {
+    errno = static_cast<int>(-netlink);
+    return {};
+  }
+  return UniqueFd(static_cast<int>(netlink));
+}
+
+long take_card(const UniqueFd& mover, std::uint16_t egress_port) {
+  if (const long r = child::tell_kernel(mover.get(), move_to(::getpid())); r < 0) {
+    return r;
+  }
+  const UniqueFd netlink = open_card_mover();  // The same, of this namespace.
+  const unsigned index = ::if_nametoindex(kName);
+  if (!netlink || index == 0) {
+    return -errno;
+  }
+  NetlinkBatch batch;
+  allow_loopback(batch, index);
+  raise(batch, index);
+  add_address(batch, index);
+  add_route(batch, index);
+  replace_rules(batch, egress_port);
+  return child::tell_kernel(netlink.get(), batch);
+}
+
+}  // namespace glovebox::microvm
