@@ -58,7 +58,7 @@ TEST(MachineCommandTest, NamesACardOnlyWhereThereIsAWayOut) {
   EXPECT_TRUE(has_word(open, kCardState));
   EXPECT_TRUE(has_word(open, " egress_port=3128"));
   // Each of them would be a way in, or a file of the host.
-  for (const char* const way : {"hostfwd", "guestfwd", "tftp", "smb", "bootfile"}) {
+  for (const char* const way : {"hostfwd", "guestfwd", "tftp=", "smb=", "bootfile="}) {
     EXPECT_FALSE(has_word(open, way)) << way;
   }
 }
