@@ -135,7 +135,7 @@ attempt(socket.create_connection, ("2001:db8::7", 443), 60)
 attempt(open, "/proc/sys/net/ipv4/ip_forward", "w")
 """, "--allow-net", self.here)
         self.assertEqual(verdict["stdout"].splitlines(), [
-            "b'own'", "OSError", "OSError", "PermissionError"], verdict)
+            "b'own'", "PermissionError", "OSError", "PermissionError"], verdict)
         self.assertEqual(verdict["connections"], [])
 
     def test_without_rules_has_no_card(self):

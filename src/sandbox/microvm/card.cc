@@ -105,67 +105,49 @@ void add_route(NetlinkBatch& batch, unsigned index) {
   });
 }
 
-void rule_head(NetlinkBatch& batch, std::uint8_t destination_bits, std::uint8_t table) {
-  batch.byte(AF_INET);
-  batch.byte(destination_bits);
-  batch.byte(0);  // Bits of the source; type of service.
-  batch.byte(0);
-  batch.byte(table);
-  batch.byte(0);
-  batch.byte(0);
-  batch.byte(FR_ACT_TO_TBL);
-  batch.number(std::uint32_t{0});
-}
+// Of ip-rule(8). What is zero matches everything.
+struct Rule {
+  std::uint32_t number = 0;   // Those with smaller ones are asked before.
+  std::uint8_t table = 0;     // The one to look into; none: it is prohibited (EACCES).
+  std::uint8_t protocol = 0;  // Above IPv4.
+  std::uint16_t port = 0;     // To this port of 127.0.0.1.
+};
 
-// A rule that asks `table`, after those of smaller numbers. `destination_bits`: of FRA_DST, where
-// `fill` adds one.
-template <typename Fill>
-void rule(NetlinkBatch& batch,
-          std::uint32_t number,
-          std::uint8_t destination_bits,
-          std::uint8_t table,
-          Fill fill) {
-  batch.message(RTM_NEWRULE, NLM_F_CREATE, [&] {
-    rule_head(batch, destination_bits, table);
-    batch.number32(FRA_PRIORITY, number);
-    fill();
+void say(NetlinkBatch& batch, std::uint16_t message, std::uint16_t flags, const Rule& rule) {
+  batch.message(message, flags, [&] {
+    batch.byte(AF_INET);
+    batch.byte(rule.port == 0 ? 0 : kAllBits);  // Of the destination, of the source.
+    batch.byte(0);
+    batch.byte(0);  // Type of service.
+    batch.byte(rule.table);
+    batch.byte(0);
+    batch.byte(0);
+    batch.byte(rule.table == 0 ? FR_ACT_PROHIBIT : FR_ACT_TO_TBL);
+    batch.number(std::uint32_t{0});
+    batch.number32(FRA_PRIORITY, rule.number);
+    if (rule.protocol != 0) {
+      batch.bytes(FRA_IP_PROTO, std::array{rule.protocol});
+    }
+    if (rule.port != 0) {
+      batch.bytes(FRA_DST, kLoopback);
+      batch.number32(FRA_DPORT_RANGE, rule.port | std::uint32_t{rule.port} << 16U);  // From, to.
+    }
   });
 }
 
-void remove_rule(NetlinkBatch& batch,
-                 std::uint32_t number,
-                 std::uint8_t table,
-                 std::uint16_t flags) {
-  batch.message(RTM_DELRULE, flags, [&] {
-    rule_head(batch, 0, table);
-    batch.number32(FRA_PRIORITY, number);
-  });
-}
-
-void match_protocol(NetlinkBatch& batch, std::uint8_t protocol) {
-  batch.bytes(FRA_IP_PROTO, std::array{protocol});
-}
-
-void match_own(NetlinkBatch& batch, std::uint8_t protocol, std::uint16_t port) {
-  batch.bytes(FRA_DST, kLoopback);
-  match_protocol(batch, protocol);
-  batch.number32(FRA_DPORT_RANGE, port | std::uint32_t{port} << 16U);  // From and to.
-}
-
-// 1: to 127.0.0.1 ipproto tcp dport PORT lookup main
-// 1: to 127.0.0.1 ipproto udp dport 53 lookup main
-// 2: lookup local
-// 3: ipproto tcp lookup main
-//
-// In place of the kernel's own, of which 0 finds all addresses that are the machine's, and 32766
-// leads everything to the card. What is not TCP has no route, so it fails at once.
-void replace_rules(NetlinkBatch& batch, std::uint16_t egress_port) {
-  rule(batch, 1, kAllBits, RT_TABLE_MAIN, [&] { match_own(batch, IPPROTO_TCP, egress_port); });
-  rule(batch, 1, kAllBits, RT_TABLE_MAIN, [&] { match_own(batch, IPPROTO_UDP, kNamePort); });
-  rule(batch, 2, 0, RT_TABLE_LOCAL, [] {});
-  rule(batch, 3, 0, RT_TABLE_MAIN, [&] { match_protocol(batch, IPPROTO_TCP); });
-  remove_rule(batch, 0, RT_TABLE_LOCAL, 0);
-  remove_rule(batch, 32766, RT_TABLE_MAIN, NLM_F_ACK);
+// The kernel's own come after these or are gone: its rule 0 finds all addresses that are the
+// machine's, and its last ones lead everything to the card. What is not TCP fails at once.
+void set_rules(NetlinkBatch& batch, std::uint16_t egress_port) {
+  constexpr std::uint8_t kLocal = RT_TABLE_LOCAL;
+  constexpr std::uint8_t kMain = RT_TABLE_MAIN;
+  for (const Rule& rule :
+       {Rule{.number = 1, .table = kMain, .protocol = IPPROTO_TCP, .port = egress_port},
+        Rule{.number = 1, .table = kMain, .protocol = IPPROTO_UDP, .port = kNamePort},
+        Rule{.number = 2, .table = kLocal},
+        Rule{.number = 3, .table = kMain, .protocol = IPPROTO_TCP}, Rule{.number = 4}}) {
+    say(batch, RTM_NEWRULE, NLM_F_CREATE, rule);
+  }
+  say(batch, RTM_DELRULE, NLM_F_ACK, {.number = 0, .table = kLocal});
 }
 
 }  // namespace
@@ -193,7 +175,7 @@ long take_card(const UniqueFd& mover, std::uint16_t egress_port) {
   raise(batch, index);
   add_address(batch, index);
   add_route(batch, index);
-  replace_rules(batch, egress_port);
+  set_rules(batch, egress_port);
   return child::tell_kernel(netlink.get(), batch);
 }
 
