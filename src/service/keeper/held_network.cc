@@ -120,6 +120,11 @@ void HeldNetwork::cut() {
   }
 }
 
+bool HeldNetwork::reads_tls() {
+  const std::scoped_lock changing(changing_);
+  return !credentials_.credentials().authority_key.empty();
+}
+
 SandboxConnections HeldNetwork::connections() const {
   const std::scoped_lock lock(mutex_);
   SandboxConnections all = before_;

@@ -48,6 +48,9 @@ class HeldNetwork {
 
   [[nodiscard]] SandboxConnections connections() const;
 
+  // Whether it reads requests within TLS, by a certificate that this sandbox alone trusts.
+  [[nodiscard]] bool reads_tls();
+
  private:
   HeldNetwork(WayOut way_out, std::uint32_t identity, EdgeCredentials credentials)
       : way_out_(std::move(way_out)), identity_(identity), credentials_(std::move(credentials)) {}

@@ -65,6 +65,12 @@ Result<void> write_contexts(const std::string& directory, const std::string& tex
 }  // namespace
 
 Result<HeldSandbox::AtRest> HeldSandbox::come_to_rest() {
+  if (network_ && network_->reads_tls()) {
+    return Error(ErrorCode::kUnsupported,
+                 "a sandbox with secrets for hosts over TLS cannot be saved with its memory: its "
+                 "programs trust a certificate that no other sandbox has",
+                 "pause it without saving it to disk, or fork it without its memory");
+  }
   const auto living =
       std::ranges::find_if(processes_, [](const auto& entry) { return !entry.second->ended(); });
   if (living != processes_.end() || starting_ > 0) {
