@@ -91,7 +91,7 @@ TEST(TierTest, AFloorIsRaisedAndNeverLowered) {
 TEST(TierTest, NetworkRulesAreRefusedWhereThereIsNoNetworkToFilter) {
   SandboxSpec spec;
   spec.egress_port = 3128;
-  for (const char* const name : {"native", "gvisor", "docker"}) {
+  for (const char* const name : {"native", "gvisor", "docker", "microvm"}) {
     EXPECT_TRUE(refuse_what_native_alone_has(spec, name)) << name;
   }
   for (const char* const name : {"landlock", "wasm"}) {
