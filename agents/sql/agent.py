@@ -17,7 +17,7 @@ from keywords import KEYWORDS  # noqa: E402
 
 
 class Agent:
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, kind: type[Database] = Database) -> None:
         self._frames = frames.Frames(descriptor)
         inline = os.environ.get("GLOVEBOX_INLINE", "")
         self._inline = int(inline) if re.fullmatch("[0-9]{1,10}", inline) else 8 << 20
@@ -26,7 +26,7 @@ class Agent:
         self._held: tuple[tables.Table, str] | None = None
         self._silent = False
         self._running = False
-        self._database = Database(self._write, self._hold)
+        self._database = kind(self._write, self._hold)
 
     def warm_up(self) -> None:
         """Does what the first execution would otherwise be the first to do; leaves nothing."""

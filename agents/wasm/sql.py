@@ -10,9 +10,21 @@ from beginning import CHANNEL, begin
 sys.path.insert(1, os.path.join(os.path.dirname(sys.path[0]), "sql"))
 
 from agent import Agent  # noqa: E402
+from database import Database  # noqa: E402
+
+
+class SeededDatabase(Database):
+    """Without /dev/urandom, SQLite takes the second for a seed: others would draw the same numbers."""
+
+    def _connect(self, path):
+        connection = super()._connect(path)
+        connection.create_function("random", 0, lambda: int.from_bytes(os.urandom(8), "little", signed=True))
+        connection.create_function("randomblob", 1, lambda size: os.urandom(max(1, int(size or 1))))
+        return connection
+
 
 if __name__ == "__main__":
-    server = Agent(CHANNEL)
+    server = Agent(CHANNEL, SeededDatabase)
     server.warm_up()
     gc.collect()
     gc.freeze()  # A collection in a fork would write to every object's page.
