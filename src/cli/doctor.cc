@@ -22,7 +22,7 @@
 #include "sandbox/sandbox.h"
 #include "sandbox/several_users.h"
 #include "sandbox/slot.h"
-#include "sandbox/tiers/gvisor/kernel.h"
+#include "sandbox/tiers/tier.h"
 #include "spec/json/schema.h"
 #include "volume/image_pool.h"
 
@@ -141,8 +141,8 @@ Finding tier(Tier& tier) {
   finding.detail = !absent.empty() ? "works, without: " + absent
                    : own_kernel    ? "works, with a kernel of its own"
                                    : "works, with every wall in place";
-  if (tier.name() == "gvisor") {
-    finding.detail += "; " + manner_of_start();
+  if (const std::string manner = tier.manner(); !manner.empty()) {
+    finding.detail += "; " + manner;
   }
   for (const std::string& note : own_kernel ? (*sandbox)->notes() : std::vector<std::string>()) {
     finding.detail += "; " + note;

@@ -179,6 +179,9 @@ class Tier {
   // cannot load them. Empty where the tier leaves that to the files. Asks a program.
   virtual Result<std::string> memory_format() { return std::string(); }
 
+  // What a person should know of it on this host beside that it works: a clause. Empty: nothing.
+  [[nodiscard]] virtual std::string manner() const { return {}; }
+
   // How an interpreter of its own becomes warm, to be forked (TierTraits::forks_own_interpreters).
   // `program` is its name, as in the command of an agent. kUnsupported where there is none of that
   // name, or it is not installed.

@@ -203,4 +203,6 @@ Result<Enclosure> GvisorTier::load(const SandboxSpec& spec, const std::string& d
 
 Result<std::string> GvisorTier::memory_format() { return version_of_runsc(GB_TRY(find_runsc())); }
 
+std::string GvisorTier::manner() const { return manner_of_start(); }
+
 }  // namespace glovebox

@@ -22,6 +22,7 @@ class GvisorTier final : public Tier {
                     Afterwards afterwards) override;
   Result<Enclosure> load(const SandboxSpec& spec, const std::string& directory) override;
   Result<std::string> memory_format() override;
+  [[nodiscard]] std::string manner() const override;
 };
 
 }  // namespace glovebox
