@@ -19,6 +19,7 @@
 #include "language/registry.h"
 #include "sandbox/sandbox.h"
 #include "service/runs/one_shot.h"
+#include "service/runs/run_terms.h"
 
 namespace glovebox {
 namespace {
