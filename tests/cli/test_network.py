@@ -13,7 +13,7 @@ from program import Case, glovebox
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import NO_PROXY, OF_TIER, NameServer, Upstream, WebServer  # noqa: E402
+from network import NO_PROXY, OF_TIER, TIER, NameServer, Upstream, WebServer  # noqa: E402
 
 # What a program does that knows nothing of us: the standard library finds the proxy by itself. Inside,
 # 127.0.0.1 is the sandbox's own, and NO_PROXY says so; here it is the host's that is asked for.
@@ -246,7 +246,10 @@ class WithoutAProxy(NetworkCase):
 for place in (("secret.test", 443), ("192.0.2.7", 25), ("169.254.169.254", 443), ("198.18.9.9", 1)):
     attempt(lambda: speak(*place))
 """)
-        self.assertEqual(verdict["stdout"], "ConnectionResetError\n" * 4, verdict)
+        # Where QEMU's network stack is between, it may learn of the reset before the program has
+        # its connection.
+        cut = verdict["stdout"].replace("Refused", "Reset") if TIER == "microvm" else verdict["stdout"]
+        self.assertEqual(cut, "ConnectionResetError\n" * 4, verdict)
         self.assertEqual({(made["host"], made["verdict"], made["rule"])
                           for made in verdict["connections"]},
                          {("secret.test", "denied", "default"), ("192.0.2.7", "denied", "reserved addresses"),
