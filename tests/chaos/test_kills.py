@@ -86,7 +86,7 @@ class Kills(unittest.TestCase):
         self.footprint.gather()
         self.assertEqual(self.daemon.stop(), 0)
         try:
-            wait_until(lambda: not list(self.footprint.left()), "the end of everything", 10)
+            wait_until(lambda: not list(self.footprint.left()), "the end of everything", 10 * PATIENCE)
         except AssertionError:
             self.fail("left behind:\n" + "\n".join(self.footprint.left()))
         database = sqlite3.connect(self.daemon.data / "glovebox.db")
