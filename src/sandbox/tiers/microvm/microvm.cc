@@ -9,8 +9,6 @@
 
 #include <array>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sys/read_all.h"
 #include "base/sys/send_now.h"
 #include "sandbox/microvm/protocol.h"
 #include "sandbox/microvm/template_files.h"
@@ -223,11 +222,13 @@ namespace {
 // none there where the machine did, or one where it did not, cannot continue it.
 Result<bool> had_card(const std::string& directory) {
   const std::string path = directory + "/" + microvm::kStateName;
-  std::ifstream file(path, std::ios::binary);
-  const std::string state(std::istreambuf_iterator<char>(file), {});
-  if (!file && state.empty()) {
-    return Error(ErrorCode::kInvalid, "the saved machine has no state");
+  // It may have been imported: anything could be there, of any size.
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file) {
+    return Error::from_errno("open the state of the saved machine");
   }
+  const std::string state = GB_TRY(
+      sys::read_all(file.get(), Bytes{microvm::kMostState}, "the state of the saved machine"));
   return state.find(microvm::kCardState) != std::string::npos;
 }
 
