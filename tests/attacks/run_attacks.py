@@ -140,10 +140,14 @@ def leave_shared_namespaces():
             libc.umount2(place, MNT_DETACH)
 
 
+def has_network_rules(case):
+    return case.get("oracle") in WITH_RULES or "--allow-net" in case.get("options", [])
+
+
 def why_not_as_root_inside(case):
     if case["language"] != "python":
         return "it is no Python"
-    if case.get("oracle") in WITH_RULES:
+    if has_network_rules(case) and case.get("position") != "nested-root":
         return "its own network has no way out at all, which 155 shows"
     if case["number"] == 67:
         return "the first process of a pid namespace cannot stop itself"
@@ -268,7 +272,7 @@ class Runner:
             return f"not in this way: it is for the position {case['position']}"
         if self.arguments.position == "nested-root" and (why := why_not_as_root_inside(case)):
             return f"not in this position: {why}"
-        if self.pool and case.get("oracle") in WITH_RULES:
+        if self.pool and has_network_rules(case):
             return "not in this way: a pool has no sandboxes with network rules"
         if (case.get("runs_compiled") and not self.arguments.control
                 and self.arguments.tier == "landlock" and self.arguments.as_user):
