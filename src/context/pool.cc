@@ -203,26 +203,31 @@ void ContextPool::adapt(Clock::time_point now) {
     last_claim_ = now;
     wanted_ = std::max(spec_.least, wanted_ - std::min<std::size_t>(wanted_, 1));
   }
+  bool given_back = false;
+  const auto give_back = [&](std::deque<Waiting>::iterator waiting) {
+    discarded_.push_back(std::move(waiting->live));
+    given_back = true;
+    return ready_.erase(waiting);
+  };
   if (now - looked_ >= kLook) {
     looked_ = now;
     scarce_ = memory_is_scarce();
+    // The kernel keeps what is left of one that was killed until its sandbox is ended, and the realm
+    // around it as long.
+    for (auto waiting = ready_.begin(); waiting != ready_.end();) {
+      waiting = waiting->live.alive() ? waiting + 1 : give_back(waiting);
+    }
   }
   if (const std::unique_lock lock(zygote_mutex_, std::try_to_lock); lock && zygote_) {
     zygote_->end_idle(scarce_ ? 0s : kIdleBeside);
   }
   const std::size_t target = scarce_ ? 0 : wanted_;
-  bool given_back = false;
-  const auto give_back = [&] {
-    discarded_.push_back(std::move(ready_.front().live));
-    ready_.pop_front();
-    given_back = true;
-  };
   while (ready_.size() > target) {
-    give_back();
+    (void)give_back(ready_.begin());
   }
   // What shares its seeds with contexts of long ago.
   while (!ready_.empty() && now - ready_.front().made >= spec_.zygote_age) {
-    give_back();
+    (void)give_back(ready_.begin());
   }
   if (given_back) {
     discarded_one_.notify_one();

@@ -50,6 +50,20 @@ Found look_for_keeper(const std::string& directory) {
   return client.responsive() ? Found::kNone : Found::kSilent;
 }
 
+// kConflict at once where another keeper serves: who waited on would follow it when it is told to stop,
+// though nobody wants a keeper then.
+Result<UniqueFd> lock_as_keeper(const std::string& directory) {
+  constexpr auto kBetweenLooks = 50ms;
+  const auto deadline = Clock::now() + kPatience / 2;
+  for (;;) {
+    auto lock = lock_directory(directory, kRole, kBetweenLooks);
+    if (lock || lock.error().code() != ErrorCode::kConflict || Clock::now() >= deadline ||
+        look_for_keeper(directory) == Found::kServing) {
+      return lock;
+    }
+  }
+}
+
 // Only the daemon's user may connect beside us; the keeper checks who does.
 Result<UniqueFd> listen_at(const std::string& path, const std::optional<DaemonUser>& user) {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
@@ -186,7 +200,7 @@ Result<void> run_keeper(const std::string& directory,
   // large block that is freed raises the threshold above its size (mallopt(3)).
   (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   (void)::mkdir(directory.c_str(), 0700);
-  const UniqueFd lock = GB_TRY(lock_directory(directory, kRole, kPatience / 2));
+  const UniqueFd lock = GB_TRY(lock_as_keeper(directory));
   std::optional<DaemonUser> daemon;
   if (!user.empty()) {
     daemon = GB_TRY(find_user(user));

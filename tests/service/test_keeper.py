@@ -14,10 +14,12 @@ import time
 import unittest
 
 from daemon import GLOVEBOX, PATIENCE_S, Daemon, wait_until
-from traces import Traces, named, outermost
+from traces import Traces, has_ended, name_of, named, outermost, parents
 
 # Within which a keeper that does not respond is found out and told.
 TOLD_S = 45
+# How long a keeper waits for the lock of one that was killed.
+WAITED_FOR_A_DEAD_ONE_S = 10
 
 
 def threads_of(pid):
@@ -216,6 +218,30 @@ class Directory(OwnDaemon):
                 )
                 self.assertNotEqual(failed.returncode, 0)
                 self.assertIsNone(other.keeper(), "its keeper is still there")
+
+    def test_a_second_one_gives_up_at_once_and_does_not_follow_the_first(self):
+        command = [f"/proc/{self.keeper}/exe", "keeper", "--data", str(self.daemon.data)]
+        begun = time.monotonic()
+        second = subprocess.run(command, capture_output=True, timeout=PATIENCE_S)
+        self.assertNotEqual(second.returncode, 0)
+        self.assertIn(b"another keeper", second.stderr)
+        self.assertLess(time.monotonic() - begun, WAITED_FOR_A_DEAD_ONE_S)
+
+    def test_what_died_with_a_realm_is_cleared_away_though_nobody_asks(self):
+        realm = wait_until(self.realm, "a realm with a zygote")
+        os.kill(realm, signal.SIGKILL)
+        # The last process of a PID namespace goes when all others have been waited for.
+        wait_until(lambda: has_ended(realm), "the end of the realm")
+        wait_until(self.realm, "another realm")
+
+    def realm(self):
+        """The warden whose child is the zygote: the first python of the pool."""
+        above = parents()
+        wardens = [pid for pid, parent in above.items()
+                   if parent == self.keeper and name_of(pid) == "glovebox-warden"]
+        return next((pid for pid in wardens if any(
+            parent == pid and name_of(child).startswith("python") and child in above.values()
+            for child, parent in above.items())), None)
 
     def test_the_log_of_keepers_is_bounded_and_kept_once(self):
         other = Daemon()
