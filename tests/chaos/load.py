@@ -19,6 +19,9 @@ TIER = os.environ.get("GLOVEBOX_CHAOS_TIER", "")
 # Where processes inside have names that the host sees.
 NAMES_PROCESSES = TIER in ("", "native", "landlock")
 MOST_SANDBOXES = 3  # For each worker.
+# And of those of which something was killed and that may live all the same: the newest are looked at
+# in the end. An idle one costs a processor something in some tiers.
+MOST_SURVIVORS = 1
 SIZES = (0, 1, 100, 4_000, 70_000, 1_500_000)
 
 
@@ -41,6 +44,7 @@ class Worker:
         self.restarting = restarting
         self.chance = chance_of(f"worker {name}")
         self.mine = []
+        self.survivors = []
 
     def work(self):
         steps = [
@@ -55,9 +59,12 @@ class Worker:
         ]
         functions, weights = zip(*steps)
         while not self.over.is_set():
+            self.survivors += [one for one in self.mine if not one.ended and one.doomed == "maybe"]
             self.mine = [one for one in self.mine if not one.ended and one.doomed is None]
             step = self.chance.choices(functions, weights)[0] if self.mine else self.create
             try:
+                while len(self.survivors) > MOST_SURVIVORS:
+                    self.end(self.survivors.pop(0))
                 if step == self.create:
                     step()
                 else:
