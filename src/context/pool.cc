@@ -212,8 +212,8 @@ void ContextPool::adapt(Clock::time_point now) {
   if (now - looked_ >= kLook) {
     looked_ = now;
     scarce_ = memory_is_scarce();
-    // The kernel keeps what is left of one that was killed until its sandbox is ended, and the realm
-    // around it as long.
+    // The kernel keeps what is left of one that was killed until its sandbox is ended, and the
+    // realm around it as long.
     for (auto waiting = ready_.begin(); waiting != ready_.end();) {
       waiting = waiting->live.alive() ? waiting + 1 : give_back(waiting);
     }

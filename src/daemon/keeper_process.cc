@@ -50,8 +50,8 @@ Found look_for_keeper(const std::string& directory) {
   return client.responsive() ? Found::kNone : Found::kSilent;
 }
 
-// kConflict at once where another keeper serves: who waited on would follow it when it is told to stop,
-// though nobody wants a keeper then.
+// kConflict at once where another keeper serves: who waited on would follow it when it is told to
+// stop, though nobody wants a keeper then.
 Result<UniqueFd> lock_as_keeper(const std::string& directory) {
   constexpr auto kBetweenLooks = 50ms;
   const auto deadline = Clock::now() + kPatience / 2;

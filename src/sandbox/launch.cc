@@ -124,6 +124,8 @@ Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthpla
   }
   plan.network_stack_top = stacks.network.data() + stacks.network.size();
   plan.clear_handlers = !sys::has_clone3();
+  const UniqueFd ourselves = GB_TRY(own_pidfd());
+  plan.maker_fd = ourselves.get();
   plan.cloned_at_ns =
       static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
   sys::become_undumpable();
@@ -147,6 +149,14 @@ Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthpla
     GB_TRY(write_map(child.pid(), "uid_map", where.uid_map));
   }
   return Cloned{.pid = child.pid(), .pidfd = child.keep()};
+}
+
+Result<UniqueFd> own_pidfd() {
+  const long fd = sys::raw(SYS_pidfd_open, ::getpid(), 0);
+  if (fd < 0) {
+    return Error::from_errno("pidfd_open", static_cast<int>(-fd));
+  }
+  return UniqueFd(static_cast<int>(fd));
 }
 
 Unborn::~Unborn() {

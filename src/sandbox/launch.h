@@ -67,6 +67,9 @@ struct Cloned {
 };
 Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthplace& where);
 
+// Of the calling process, by which a child notices its death.
+Result<UniqueFd> own_pidfd();
+
 // A child whose sandbox is not made yet: killed and reaped unless it is kept.
 class Unborn {
  public:

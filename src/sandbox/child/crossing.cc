@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <time.h>
 
+#include <array>
 #include <cerrno>
 
 #include "base/sys/raw.h"
@@ -14,18 +15,21 @@ namespace glovebox::child {
 
 using sys::raw;
 
-// Not for ever: until our descriptors are arranged we hold copies of all that our maker had, the
-// other ends of sandboxes that are born beside this one among them, as those hold ours. When the
-// maker is killed now, none of them would ever close.
-long await_maker(int from) noexcept {
-  struct {
-    int fd;
-    short events;
-    short revents;
-  } polled = {from, POLLIN, 0};
+// The end of a maker that is killed closes nothing: until our descriptors are arranged we hold
+// copies of all that it had, its side of `from` and the lock of its data directory among them, and
+// so does whoever is born beside us.
+long await_word(int from, int maker) noexcept {
+  std::array<pollfd, 2> polled{{{from, POLLIN, 0}, {maker, POLLIN, 0}}};
   timespec patience{.tv_sec = 20, .tv_nsec = 0};
-  if (const long r = raw(SYS_ppoll, &polled, 1, &patience, nullptr, 0); r <= 0) {
+  if (const long r = raw(SYS_ppoll, polled.data(), polled.size(), &patience, nullptr, 0); r <= 0) {
     return r < 0 ? r : -ETIMEDOUT;
+  }
+  return polled[0].revents != 0 ? 0 : -ECANCELED;
+}
+
+long await_maker(int from, int maker) noexcept {
+  if (const long r = await_word(from, maker); r < 0) {
+    return r;
   }
   char go = 0;
   const long got = raw(SYS_read, from, &go, 1);

@@ -11,9 +11,13 @@
 
 namespace glovebox::child {
 
-// Waits for one byte from the maker, who has mapped our ids then. Fails with -ECANCELED where it is
-// gone, and with -ETIMEDOUT after longer than one on a starved machine takes.
-long await_maker(int from) noexcept;
+// Waits until there is something to read of the maker's, whose pidfd `maker` is. Fails with
+// -ECANCELED where it is gone, and with -ETIMEDOUT after longer than one on a starved machine
+// takes.
+long await_word(int from, int maker) noexcept;
+
+// Likewise, and reads one byte: the maker has mapped our ids then.
+long await_maker(int from, int maker) noexcept;
 
 // Leaves all groups, and has these ids alone.
 long become(std::uint32_t uid, std::uint32_t gid) noexcept;

@@ -51,7 +51,6 @@ class Entrance {
     if (plan_.clear_handlers) {
       sys::signals_by_default();
     }
-    (void)raw(SYS_close, plan_.parent_fd);
     step(SetupStep::kIdentity, [this] { return become_guest(); });
     if (plan_.network_namespace) {
       network_.start();
@@ -106,6 +105,9 @@ class Entrance {
   // writing thread alone and, unlike any other move, does not wait for an RCU grace period
   // (kernel/cgroup/cgroup.c, cgroup_procs_write_start: no lock for "0" without threadgroup).
   long join_cgroups() noexcept {
+    if (const long r = await_word(plan_.control_fd, plan_.maker_fd); r < 0) {
+      return r;
+    }
     char go = 0;
     std::array<int, kMaxTaskFiles> tasks{};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof tasks)> control{};
@@ -137,7 +139,7 @@ class Entrance {
 
   long become_guest() noexcept {
     if (plan_.awaits_maps) {
-      if (const long r = await_maker(plan_.control_fd); r < 0) {
+      if (const long r = await_maker(plan_.control_fd, plan_.maker_fd); r < 0) {
         return r;
       }
     }

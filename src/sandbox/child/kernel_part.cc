@@ -87,7 +87,7 @@ class Entrance {
   }
 
   long become_root() noexcept {
-    const long r = await_maker(part_.go);
+    const long r = await_maker(part_.go, part_.maker);
     return r < 0 ? r : become(0, 0);
   }
 

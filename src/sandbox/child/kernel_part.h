@@ -16,6 +16,7 @@ namespace glovebox::child {
 // Born as root in namespaces of its own, of users, mounts, processes, networks, IPC and names.
 struct KernelPart {
   int go = -1;       // Where the parent says with one byte that the ids are mapped.
+  int maker = -1;    // A pidfd of the parent, whose death is noticed by it.
   int failure = -1;  // Where a KernelPartFailure goes. Closes with the exec.
   int program = -1;
   std::span<const int> tasks;  // Of cgroups (v1) that it joins.

@@ -104,8 +104,7 @@ struct Plan {
   int control_fd = -1;
   int warden_fd = -1;
   int archiver_fd = -1;  // Becomes descriptor 4 of the warden.
-  // The parent's end of the control socket: closed first, so that a dead parent is noticed.
-  int parent_fd = -1;
+  int maker_fd = -1;     // A pidfd of the parent, whose death is noticed by it.
 
   // The clone could not clear the parent's signal handlers.
   bool clear_handlers = false;

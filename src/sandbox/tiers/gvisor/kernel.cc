@@ -244,6 +244,7 @@ class Start {
   const UniqueFd& program_;
   const Bundle& bundle_;
   const BundleRoot& root_;
+  UniqueFd ourselves_;
   UniqueFd null_;
   std::string groups_, users_;  // The maps of both.
   Pair complaints_, failure_, mounts_;
@@ -257,6 +258,7 @@ class Start {
 Result<void> Start::open_all() {
   groups_ = GB_TRY(identity_map("/proc/self/gid_map"));
   users_ = GB_TRY(identity_map("/proc/self/uid_map"));
+  ourselves_ = GB_TRY(own_pidfd());
   null_ = GB_TRY(opened("/dev/null", O_RDWR));
   complaints_ = GB_TRY(new_pipe(O_NONBLOCK));
   kernel_.go = GB_TRY(new_pipe(0));
@@ -278,6 +280,7 @@ Result<void> Start::open_all() {
 
 void Start::plan(Part& part, std::uint64_t capabilities, const Cgroup& cgroup) const {
   part.plan.go = part.go.ours.get();
+  part.plan.maker = ourselves_.get();
   part.plan.failure = failure_.theirs.get();
   part.plan.program = program_.get();
   part.plan.tasks = cgroup.task_fds();

@@ -182,7 +182,6 @@ Result<Enclosure> LandlockTier::enclose(const SandboxSpec& spec) {
 
   child::Plan& plan = setup->plan;
   plan.control_fd = inner.get();
-  plan.parent_fd = control.get();
   plan.warden_fd = programs.warden;
   plan.archiver_fd = programs.archiver;
   plan.locks_privileges = ::geteuid() == 0;

@@ -331,7 +331,6 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
 
   child::Plan& plan = setup->plan;
   plan.control_fd = inner.get();
-  plan.parent_fd = control.get();
   plan.warden_fd = programs.warden;
   plan.archiver_fd = programs.archiver;
   plan.user_namespace = true;
