@@ -15,8 +15,8 @@ namespace {
 
 int own_pidfd() { return static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)); }
 
-// What await_maker() returns in a child of a maker that does what `maker` says. As between clone and
-// exec, the child has the maker's end of the pipe open, too.
+// What await_maker() returns in a child of a maker that does what `maker` says. As between clone
+// and exec, the child has the maker's end of the pipe open, too.
 template <typename Maker>
 long answer_to_child_of(Maker maker) {
   const sys::Pipe go = sys::make_pipe().value();
