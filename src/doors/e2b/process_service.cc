@@ -269,7 +269,7 @@ void ProcessService::start(const Visit& visit,
     refuse_streaming(response, rpc_error(wanted.error()));
     return;
   }
-  answer_with_process(service_, visit, request, response,
+  answer_with_process(service_, visit, request, response, wanted->timeout > milliseconds(0),
                       service_.start_process(visit.caller, visit.info.id, *wanted));
 }
 
@@ -282,7 +282,7 @@ void ProcessService::connect(const Visit& visit, http::Request& request, http::R
     refuse_streaming(response, rpc_error(pid.error()));
     return;
   }
-  answer_with_process(service_, visit, request, response,
+  answer_with_process(service_, visit, request, response, /*until_deadline=*/false,
                       service_.attach_process(visit.caller, visit.info.id, *pid));
 }
 

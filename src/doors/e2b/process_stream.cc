@@ -17,11 +17,13 @@ class ProcessMessages final : public http::PieceSource {
   ProcessMessages(SandboxService& service,
                   const Visit& visit,
                   std::chrono::milliseconds beat_every,
+                  bool until_deadline,
                   std::unique_ptr<ProcessFeed> feed)
       : service_(service),
         caller_(visit.caller),
         sandbox_(visit.info.id),
         beat_every_(beat_every),
+        until_deadline_(until_deadline),
         feed_(std::move(feed)) {}
 
   [[nodiscard]] int fd() const override { return feed_->fd(); }
@@ -38,6 +40,12 @@ class ProcessMessages final : public http::PieceSource {
     // A process that was killed may have been so with its sandbox. Then the caller has to ask.
     if (ended && event->signal == SIGKILL && !has_sandbox()) {
       return State::kBroken;
+    }
+    // The caller's clock may be a moment behind, and its SDK knows this as a timeout by the code alone.
+    if (ended && until_deadline_ && event->reason == Status::kTimeout) {
+      piece = end_envelope(RpcError{.code = "deadline_exceeded",
+                                    .message = "the time limit of the call has passed"});
+      return State::kEnd;
     }
     for (const Json& message : event_json(*event)) {
       piece += envelope(to_line(message));
@@ -65,6 +73,7 @@ class ProcessMessages final : public http::PieceSource {
   const Caller caller_;
   const std::string sandbox_;
   const std::chrono::milliseconds beat_every_;
+  const bool until_deadline_;
   const std::unique_ptr<ProcessFeed> feed_;
 };
 
@@ -74,6 +83,7 @@ void answer_with_process(SandboxService& service,
                          const Visit& visit,
                          http::Request& request,
                          http::Response& response,
+                         bool until_deadline,
                          Result<std::unique_ptr<ProcessFeed>> feed) {
   const http::Headers headers = {{"Content-Type", std::string(kStreamType)}};
   if (!feed) {
@@ -86,7 +96,8 @@ void answer_with_process(SandboxService& service,
   }
   const auto followed = response.follow(
       200, headers,
-      std::make_unique<ProcessMessages>(service, visit, ping_interval(request), *std::move(feed)));
+      std::make_unique<ProcessMessages>(service, visit, ping_interval(request), until_deadline,
+                                        *std::move(feed)));
   if (!followed) {
     refuse_streaming(response, rpc_error(followed.error()));
   }

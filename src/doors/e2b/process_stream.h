@@ -11,11 +11,13 @@
 namespace glovebox::e2b {
 
 // Answers the call, without a thread once it has begun. `feed` is of a process in the sandbox of
-// the visit; the service outlives the answer.
+// the visit; the service outlives the answer. `until_deadline`: the process has the time of this call,
+// so that its end by time is that of the call.
 void answer_with_process(SandboxService& service,
                          const Visit& visit,
                          http::Request& request,
                          http::Response& response,
+                         bool until_deadline,
                          Result<std::unique_ptr<ProcessFeed>> feed);
 
 }  // namespace glovebox::e2b

@@ -110,6 +110,23 @@ test('a malformed call of a stream is an error within the stream', async () => {
   }
 })
 
+test('a process that has the time of its call ends as the call does', async () => {
+  const headers = { ...insideHeaders(held.sandbox, 49983), 'Content-Type': 'application/connect+json', 'Connect-Timeout-Ms': '300' }
+  const message = Buffer.from(JSON.stringify({ process: { cmd: '/bin/sh', args: ['-c', 'sleep 61.25'] } }))
+  const head = Buffer.from([0, 0, 0, 0, 0])
+  head.writeUInt32BE(message.length, 1)
+  const answer = await fetch(url + '/process.Process/Start', { method: 'POST', headers, body: Buffer.concat([head, message]) })
+  let bytes = Buffer.from(await answer.arrayBuffer())
+  const messages = []
+  while (bytes.length > 0) {
+    const end = 5 + bytes.readUInt32BE(1)
+    messages.push({ flags: bytes[0], ...JSON.parse(bytes.subarray(5, end)) })
+    bytes = bytes.subarray(end)
+  }
+  assert.ok(messages[0].event.start.pid)
+  assert.deepEqual([messages.at(-1).flags, messages.at(-1).error.code], [2, 'deadline_exceeded'])
+})
+
 test('a watch can be polled by clients that can not stream', async () => {
   const call = (method, message) => control('POST', `/filesystem.Filesystem/${method}`, message, insideHeaders(held.sandbox, 49983))
   await held.sandbox.files.makeDir('polled')
