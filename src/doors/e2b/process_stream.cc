@@ -41,7 +41,8 @@ class ProcessMessages final : public http::PieceSource {
     if (ended && event->signal == SIGKILL && !has_sandbox()) {
       return State::kBroken;
     }
-    // The caller's clock may be a moment behind, and its SDK knows this as a timeout by the code alone.
+    // The caller's clock may be a moment behind, and its SDK knows this as a timeout by the code
+    // alone.
     if (ended && until_deadline_ && event->reason == Status::kTimeout) {
       piece = end_envelope(RpcError{.code = "deadline_exceeded",
                                     .message = "the time limit of the call has passed"});
@@ -94,10 +95,10 @@ void answer_with_process(SandboxService& service,
     }
     return;
   }
-  const auto followed = response.follow(
-      200, headers,
-      std::make_unique<ProcessMessages>(service, visit, ping_interval(request), until_deadline,
-                                        *std::move(feed)));
+  const auto followed =
+      response.follow(200, headers,
+                      std::make_unique<ProcessMessages>(service, visit, ping_interval(request),
+                                                        until_deadline, *std::move(feed)));
   if (!followed) {
     refuse_streaming(response, rpc_error(followed.error()));
   }
