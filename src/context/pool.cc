@@ -213,9 +213,9 @@ void ContextPool::adapt(Clock::time_point now) {
     looked_ = now;
     scarce_ = memory_is_scarce();
     // The kernel keeps what is left of one that was killed until its sandbox is ended, and the
-    // realm around it as long.
+    // realm around it as long. Of the zygote nobody asks here, who may have to wait for a fork.
     for (auto waiting = ready_.begin(); waiting != ready_.end();) {
-      waiting = waiting->live.alive() ? waiting + 1 : give_back(waiting);
+      waiting = waiting->live.sandbox->alive() ? waiting + 1 : give_back(waiting);
     }
   }
   if (const std::unique_lock lock(zygote_mutex_, std::try_to_lock); lock && zygote_) {

@@ -22,7 +22,7 @@ NO_PROXY = {name: "" for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HT
 TIER = os.environ.get("GLOVEBOX_NETWORK_TIER")
 OF_TIER = ["--tier", TIER] if TIER else []
 # In which a program has surely begun and connected, on emulated processors beside other tests, too.
-BEGUN = "20s" if TIER else "2s"
+TIME_TO_CONNECT = "20s" if TIER else "2s"
 
 
 class NameServer:

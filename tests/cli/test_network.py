@@ -13,7 +13,8 @@ from program import Case, glovebox
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "attacks"))
 
-from network import BEGUN, NO_PROXY, OF_TIER, TIER, NameServer, Upstream, WebServer  # noqa: E402
+from network import (  # noqa: E402
+    NO_PROXY, OF_TIER, TIER, TIME_TO_CONNECT, NameServer, Upstream, WebServer)
 
 # What a program does that knows nothing of us: the standard library finds the proxy by itself. Inside,
 # 127.0.0.1 is the sandbox's own, and NO_PROXY says so; here it is the host's that is asked for.
@@ -146,7 +147,7 @@ for body, headers in ((b"x" * 300_000, {}), ((b"y" * 1000 for _ in range(300)), 
 
     def test_the_proxy_outlives_no_run(self):
         code = "import socket; socket.create_connection(('127.0.0.1', 3128)).recv(1)"
-        answer = run("-l", "python", "-e", code, "--allow-net", self.here, "--time", BEGUN, "--json",
+        answer = run("-l", "python", "-e", code, "--allow-net", self.here, "--time", TIME_TO_CONNECT, "--json",
                      env=NO_PROXY)
         self.assertEqual(answer.verdict["status"], "timeout")
         (cut,) = answer.verdict["connections"]

@@ -2,18 +2,17 @@
 #include "sandbox/child/crossing.h"
 
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "base/sys/pipe.h"
+#include "base/unique_fd.h"
+#include "sandbox/launch.h"
 
 namespace glovebox::child {
 namespace {
-
-int own_pidfd() { return static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)); }
 
 // What await_maker() returns in a child of a maker that does what `maker` says. As between clone
 // and exec, the child has the maker's end of the pipe open, too.
@@ -23,9 +22,9 @@ long answer_to_child_of(Maker maker) {
   const sys::Pipe told = sys::make_pipe().value();
   const pid_t made = ::fork();
   if (made == 0) {
-    const int ourselves = own_pidfd();
+    const UniqueFd ourselves = own_pidfd().value();
     if (::fork() == 0) {
-      const long answer = await_maker(go.read.get(), ourselves);
+      const long answer = await_maker(go.read.get(), ourselves.get());
       (void)!::write(told.write.get(), &answer, sizeof answer);
       ::_exit(0);
     }
