@@ -23,6 +23,8 @@ using std::chrono::microseconds;
 constexpr auto kGrace = 500ms;
 constexpr auto kGraceCpu = 250ms;
 constexpr auto kLongestGrace = 1000ms;
+// Instead of all that, where processors are emulated.
+constexpr auto kEmulatedGrace = 4s;
 constexpr auto kInterruptAgain = 100ms;
 // How often counters are looked at while it runs.
 constexpr auto kCheckEvery = 50ms;
@@ -326,7 +328,8 @@ void Executing::interrupt(Cause cause) {
   interrupted_at_ = now();
   cpu_when_interrupted_ = used_.cpu().value_or(0us);
   next_check_ = interrupted_at_ + kInterruptAgain;
-  kill_at_ = interrupted_at_ + kGrace;
+  kill_at_ = interrupted_at_ +
+             (context_.sandbox_.features().emulated ? microseconds(kEmulatedGrace) : kGrace);
 }
 
 bool Executing::is_starved(Clock::time_point time) const {

@@ -43,6 +43,7 @@ TierFeatures features() {
           .limits_memory = Cgroup::support().memory,
           .limits_pids = true,
           .own_kernel = true,
+          .emulated = true,
           .own_pids = true,
           .own_root = true,
           .loopback_network = true,

@@ -26,7 +26,10 @@ constexpr const char* kKernelArguments =
     "lsm=landlock,yama psi=0 "
     // Otherwise each processor keeps up to an eighth of the memory for itself when it is freed, and
     // the balloon never hears of it.
-    "sysctl.vm.percpu_pagelist_high_fraction=1000";
+    "sysctl.vm.percpu_pagelist_high_fraction=1000 "
+    // As on a machine with more memory than the limit: who uses too much of it is killed, and that
+    // is counted. By default the kernel refuses what is larger than all of its memory.
+    "sysctl.vm.overcommit_memory=1";
 
 // Descriptors, as glovebox-microvm arranges them, by the number of the port.
 constexpr int descriptor_of(int port) {
