@@ -34,7 +34,7 @@ struct TierFeatures {
   bool limits_memory = false;  // Limits::memory holds for all processes together.
   bool limits_pids = false;    // Likewise Limits::pids.
   bool own_kernel = false;     // The guest does not share the host's kernel.
-  bool emulated = false;       // Its processors are, too: all that it runs takes ten times as long.
+  bool emulated = false;       // Processors are emulated: programs run many times slower.
   bool own_pids = false;       // Killing the first process kills all.
   bool own_root = false;       // Mounts appear at their targets; elsewhere, where they are outside.
   bool loopback_network = false;  // The guest has a network of its own to talk to itself.
