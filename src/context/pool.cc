@@ -20,6 +20,9 @@ constexpr auto kPause = 1s;
 // Who just claimed has its first execution to itself: making the next one competes with it for the
 // caches and the processors.
 constexpr auto kSettle = 5ms;
+// The same where a context is started: that keeps the processors for so long that waiting a moment
+// costs nothing, not even where none is left.
+constexpr auto kSettleOfStarted = 25ms;
 // How long a warm interpreter of another language waits for a fork.
 constexpr auto kIdleBeside = 60s;
 // How often we look.
@@ -248,10 +251,17 @@ void ContextPool::work(void (ContextPool::*task)()) {
 
 bool ContextPool::is_hurried() const { return ready_.size() + making_ < (wanted_ + 1) / 2; }
 
+ContextPool::Clock::duration ContextPool::settle() const {
+  if (starter_) {
+    return kSettleOfStarted;
+  }
+  return is_hurried() ? 0ms : kSettle;
+}
+
 void ContextPool::keep_filled() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (const auto quiet = last_claim_ + kSettle; !is_hurried() && Clock::now() < quiet) {
+    if (const auto quiet = last_claim_ + settle(); Clock::now() < quiet) {
       (void)changed_.wait_until(lock, quiet);
       continue;
     }

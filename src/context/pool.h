@@ -100,6 +100,7 @@ class ContextPool {
   void clear_away();
   // These need `mutex_`. make_one() lets go of it meanwhile.
   [[nodiscard]] bool is_hurried() const;
+  [[nodiscard]] Clock::duration settle() const;
   void make_one(std::unique_lock<std::mutex>& lock);
   void adapt(Clock::time_point now);
 
