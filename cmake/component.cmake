@@ -16,20 +16,45 @@ endif()
 add_library(gb_c_build_flags INTERFACE)
 target_compile_options(gb_c_build_flags INTERFACE -Wall -Wextra -Wshadow $<$<BOOL:${GB_WERROR}>:-Werror>)
 
+# gb_unity_groups(<sources> <separate>)
+#
+# Says which of the sources are compiled as one, for targets whose UNITY_BUILD_MODE is GROUP: eight
+# in order, but for those that gb_component's SEPARATE names.
+function(gb_unity_groups sources separate)
+  foreach(files IN LISTS separate)
+    separate_arguments(files UNIX_COMMAND "${files}")
+    list(REMOVE_ITEM sources ${files})
+    list(LENGTH files count)
+    if(count EQUAL 1)
+      set_source_files_properties(${files} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    else()
+      list(GET files 0 first)
+      cmake_path(GET first STEM first)
+      set_source_files_properties(${files} PROPERTIES UNITY_GROUP ${first})
+    endif()
+  endforeach()
+  set(index 0)
+  foreach(file IN LISTS sources)
+    math(EXPR batch "${index} / 8")
+    math(EXPR index "${index} + 1")
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${batch})
+  endforeach()
+endfunction()
+
 # gb_component(<name>
 #   HEADERS <h>...  SOURCES <cc>...  TESTS <cc>...
 #   PUBLIC <targets the headers need>  PRIVATE <targets only the sources need>
-#   SEPARATE <cc>...)
+#   SEPARATE <cc or "cc cc...">...)
 #
 # Makes library gb_<name> (alias glovebox::<name>) and the test program gb_<name>_test. The release
 # preset compiles several files as one, four times as fast; a file whose own names are also another's
-# is SEPARATE.
+# is SEPARATE, alone or as one with the others of its list.
 function(gb_component name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;SOURCES;TESTS;PUBLIC;PRIVATE;SEPARATE")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "gb_component(${name}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  set_source_files_properties(${arg_SEPARATE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  gb_unity_groups("${arg_SOURCES}" "${arg_SEPARATE}")
   set(kind STATIC)
   set(scope PUBLIC)
   if(NOT arg_SOURCES)
@@ -38,6 +63,7 @@ function(gb_component name)
   endif()
   add_library(gb_${name} ${kind} ${arg_SOURCES})
   add_library(glovebox::${name} ALIAS gb_${name})
+  set_target_properties(gb_${name} PROPERTIES UNITY_BUILD_MODE GROUP)
   target_sources(gb_${name} ${scope} FILE_SET HEADERS
     BASE_DIRS ${PROJECT_SOURCE_DIR}/src FILES ${arg_HEADERS})
   target_include_directories(gb_${name} ${scope} ${PROJECT_SOURCE_DIR}/src)

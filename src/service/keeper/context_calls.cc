@@ -168,7 +168,7 @@ Result<json> notebook(const json& arguments, CallContext& context) {
   return json(GB_TRY(held->notebook()));
 }
 
-constexpr std::array kCalls = {
+constexpr std::array kContextCalls = {
     Call{"create_context", create_context, CallKind::kLong},
     Call{"contexts", contexts, CallKind::kShort},
     Call{"context_ending", context_ending, CallKind::kShort},
@@ -191,6 +191,6 @@ constexpr std::array kCalls = {
 
 }  // namespace
 
-std::span<const Call> context_calls() { return kCalls; }
+std::span<const Call> context_calls() { return kContextCalls; }
 
 }  // namespace glovebox::keeper

@@ -55,7 +55,7 @@ Result<json> image_files(const json& arguments, CallContext& context) {
   return json();
 }
 
-constexpr std::array kCalls = {
+constexpr std::array kImageCalls = {
     Call{"make_image", make_image, CallKind::kLong},
     Call{"copy_image", copy_image, CallKind::kLong},
     Call{"remove_image", remove_image, CallKind::kLong},
@@ -64,6 +64,6 @@ constexpr std::array kCalls = {
 
 }  // namespace
 
-std::span<const Call> image_calls() { return kCalls; }
+std::span<const Call> image_calls() { return kImageCalls; }
 
 }  // namespace glovebox::keeper

@@ -145,7 +145,7 @@ Result<json> judge_program(const json& arguments, CallContext& context) {
   return judge_cases(to_judge_request(object_in(arguments, "request")), context);
 }
 
-constexpr std::array kCalls = {
+constexpr std::array kKeeperCalls = {
     Call{"warm", warm, CallKind::kEnds},
     Call{"endings", endings, CallKind::kEnds},
     Call{"figures", figures, CallKind::kEnds},
@@ -163,6 +163,6 @@ constexpr std::array kCalls = {
 
 }  // namespace
 
-std::span<const Call> keeper_calls() { return kCalls; }
+std::span<const Call> keeper_calls() { return kKeeperCalls; }
 
 }  // namespace glovebox::keeper

@@ -72,7 +72,7 @@ Result<json> resize(const json& arguments, CallContext& context) {
   return json();
 }
 
-constexpr std::array kCalls = {
+constexpr std::array kProcessCalls = {
     Call{"start_process", start_process, CallKind::kStream},
     Call{"attach_process", attach_process, CallKind::kStream},
     Call{"processes", processes, CallKind::kShort},
@@ -84,6 +84,6 @@ constexpr std::array kCalls = {
 
 }  // namespace
 
-std::span<const Call> process_calls() { return kCalls; }
+std::span<const Call> process_calls() { return kProcessCalls; }
 
 }  // namespace glovebox::keeper

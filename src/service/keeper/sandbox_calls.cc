@@ -204,7 +204,7 @@ Result<json> files(const json& arguments, CallContext& context) {
   return json();
 }
 
-constexpr std::array kCalls = {
+constexpr std::array kSandboxCalls = {
     Call{"create", create, CallKind::kLong},
     Call{"list", list, CallKind::kEnds},
     Call{"states", states, CallKind::kEnds},
@@ -230,6 +230,6 @@ constexpr std::array kCalls = {
 
 }  // namespace
 
-std::span<const Call> sandbox_calls() { return kCalls; }
+std::span<const Call> sandbox_calls() { return kSandboxCalls; }
 
 }  // namespace glovebox::keeper

@@ -43,8 +43,8 @@ constexpr int kLookEvery = 10'000;  // Milliseconds.
 
 // What a call may take before others go without. Beside these, connections wait for their next
 // call.
-constexpr CallBudget::Bounds kCalls{};
-constexpr std::size_t kMostConnections = kCalls.all + kCalls.reserve + 512;
+constexpr CallBudget::Bounds kCallBounds{};
+constexpr std::size_t kMostConnections = kCallBounds.all + kCallBounds.reserve + 512;
 
 bool is_gone(int socket) {
   char byte = 0;
@@ -132,7 +132,7 @@ class Connections {
 // What serve() shares with the threads of its connections, which may outlive it.
 struct Shared {
   Connections connections;
-  CallBudget budget{kCalls};
+  CallBudget budget{kCallBounds};
 };
 
 // Of a call that is about no sandbox, or about one that is to be made.

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // Changes whenever a root of the same source would come out differently.
-constexpr std::uint64_t kFormat = 3;
+constexpr std::uint64_t kTreeFormat = 3;
 
 // Runs its arguments. What their programs said is in a log of debootstrap's, the one at $LOG.
 constexpr const char* kFetch = R"("$@" || { tail -c 2000 "$LOG" >&2; exit 1; })";
@@ -185,7 +185,7 @@ Result<RootContent> root_from_debootstrap(const Debootstrap& wanted,
                  "allow it with --allow-net, or 'network' over HTTP: " + place_of(wanted.mirror));
   }
   ContentHash hash;
-  hash.add("debootstrap").add(kFormat).add(wanted.suite).add(wanted.mirror);
+  hash.add("debootstrap").add(kTreeFormat).add(wanted.suite).add(wanted.mirror);
   for (const std::string& package : wanted.packages) {
     hash.add(package);
   }

@@ -30,7 +30,7 @@ using dockerfile::at_line;
 using dockerfile::Instruction;
 
 // Changes whenever the same steps would come out differently.
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kDockerfileFormat = 1;
 constexpr std::size_t kMaxDockerfile = 1UL << 20;
 
 Error canceled() { return {ErrorCode::kUnavailable, "canceled"}; }
@@ -254,7 +254,8 @@ class Builder {
     monitor_.progress(stage.from.title);
     // The states after each step.
     std::vector<std::string> keys;
-    std::string key = ContentHash().add("dockerfile").add(kFormat).add(nonce_).add(base->key).hex();
+    std::string key =
+        ContentHash().add("dockerfile").add(kDockerfileFormat).add(nonce_).add(base->key).hex();
     for (StageStep& step : plan.steps) {
       auto next = key_after(key, step);
       if (!next) {

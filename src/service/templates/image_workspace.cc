@@ -22,7 +22,7 @@ namespace glovebox {
 namespace {
 
 // Changes whenever the workspace of the same root would come out differently.
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kImageWorkspaceFormat = 1;
 
 bool is_empty(int directory) {
   const int copy = ::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -66,7 +66,7 @@ Result<std::optional<WorkspaceContent>> workspace_of_root(const Content& root,
     return Found();
   }
   const std::string key =
-      ContentHash().add("workspace of").add(kFormat).add(root.key()).add(home).hex();
+      ContentHash().add("workspace of").add(kImageWorkspaceFormat).add(root.key()).add(home).hex();
   if (auto there = store.find(key)) {
     return Found(WorkspaceContent{.content = *std::move(there), .cached = true});
   }

@@ -19,7 +19,7 @@
 namespace glovebox {
 namespace {
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kPackagesFormat = 1;
 
 // A root is known by its key; of the host's, an upgrade of the interpreter makes another one.
 void add_interpreter(ContentHash& hash, const std::string& root, PackageManager manager) {
@@ -74,7 +74,7 @@ class Installer {
   [[nodiscard]] Result<std::string> key_of(PackageManager manager,
                                            const std::vector<PackageRequest>& requests) const {
     ContentHash hash;
-    hash.add("packages").add(kFormat).add(to_string(manager));
+    hash.add("packages").add(kPackagesFormat).add(to_string(manager));
     add_interpreter(hash, parts_.root, manager);
     for (const PackageRequest& request : requests) {
       hash.add(request.specifier());

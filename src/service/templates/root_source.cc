@@ -26,7 +26,7 @@ namespace glovebox {
 namespace {
 
 // Changes whenever a root of the same source would come out differently.
-constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kImageFormat = 2;
 constexpr std::size_t kMostFilesOfArchive = 10'000;
 constexpr std::size_t kMostAtTop = 64;
 
@@ -229,7 +229,7 @@ Result<RootContent> root_from_image(const ImageFile& image,
                                     BuildMonitor& monitor) {
   const UniqueFd fd = GB_TRY(open_image(image.path));
   ContentHash hash;
-  hash.add("image").add(kFormat).add(to_string(image.format));
+  hash.add("image").add(kImageFormat).add(to_string(image.format));
   hash.add(GB_TRY(hash_of_image(fd.get(), image.format)));
   if (!image.image.empty()) {
     hash.add(image.image);

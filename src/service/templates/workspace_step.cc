@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kWorkspaceFormat = 1;
 
 // Of a build, where the recipe asks for nothing else: compilers and tests are larger than what runs
 // later.
@@ -47,7 +47,7 @@ Result<std::string> hash_of_archive(const std::string& path) {
 // All that decides what comes out.
 Result<std::string> key_of(const Recipe& recipe, const TemplateParts& parts) {
   ContentHash hash;
-  hash.add("workspace").add(kFormat).add(parts.home).add(parts.user);
+  hash.add("workspace").add(kWorkspaceFormat).add(parts.home).add(parts.user);
   for (const std::string& key : parts.keys()) {
     hash.add(key);
   }
