@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 
 #include "sandbox/child/netlink_batch.h"
 
@@ -23,9 +24,22 @@ using child::NetlinkBatch;
 
 using Address = std::array<std::uint8_t, 4>;
 
+consteval Address parsed(std::string_view text) {
+  Address address{};
+  auto number = address.begin();
+  for (const char each : text) {
+    if (each == '.') {
+      ++number;
+    } else {
+      *number = static_cast<std::uint8_t>(*number * 10 + (each - '0'));
+    }
+  }
+  return address;
+}
+
 constexpr const char* kName = "eth0";  // The kernel's, of the first card.
 constexpr Address kOwn = {192, 0, 0, 2};
-constexpr Address kGateway = {192, 0, 0, 1};  // As kLinkGateway.
+constexpr Address kGateway = parsed(kLinkGateway);
 constexpr Address kLoopback = {127, 0, 0, 1};
 constexpr std::uint8_t kLinkBits = 29;
 constexpr std::uint8_t kAllBits = 32;
