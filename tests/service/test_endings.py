@@ -155,7 +155,7 @@ class Endings(unittest.TestCase):
         self.daemon.stop()
         self.daemon.start()
         self.assertEqual(self.gone(stopped)["reason"], "keeper_ended")
-        expired = self.daemon.create(timeout="8s")
+        expired = self.daemon.create(timeout="15s")
         inside = self.inside(expired, "end-expire")
         lives = self.daemon.create()
         self.daemon.kill()
