@@ -18,8 +18,8 @@ target_compile_options(gb_c_build_flags INTERFACE -Wall -Wextra -Wshadow $<$<BOO
 
 # gb_unity_groups(<sources> <separate>)
 #
-# Says which of the sources are compiled as one, for targets whose UNITY_BUILD_MODE is GROUP: eight
-# in order, but for those that gb_component's SEPARATE names.
+# Says which of the sources are compiled as one, for targets whose UNITY_BUILD_MODE is GROUP: each
+# list in `separate`, and of what is not there eight after eight.
 function(gb_unity_groups sources separate)
   foreach(files IN LISTS separate)
     separate_arguments(files UNIX_COMMAND "${files}")

@@ -251,17 +251,17 @@ void ContextPool::work(void (ContextPool::*task)()) {
 
 bool ContextPool::is_hurried() const { return ready_.size() + making_ < (wanted_ + 1) / 2; }
 
-ContextPool::Clock::duration ContextPool::settle() const {
+ContextPool::Clock::time_point ContextPool::quiet_until() const {
   if (starter_) {
-    return kSettleOfStarted;
+    return last_claim_ + kSettleOfStarted;
   }
-  return is_hurried() ? 0ms : kSettle;
+  return is_hurried() ? last_claim_ : last_claim_ + kSettle;
 }
 
 void ContextPool::keep_filled() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (const auto quiet = last_claim_ + settle(); Clock::now() < quiet) {
+    if (const auto quiet = quiet_until(); Clock::now() < quiet) {
       (void)changed_.wait_until(lock, quiet);
       continue;
     }
@@ -280,10 +280,12 @@ void ContextPool::keep_filled() {
 void ContextPool::help_out() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    if (is_hurried() && !scarce_) {
-      make_one(lock);
-    } else {
+    if (!is_hurried() || scarce_) {
       help_wanted_.wait(lock);
+    } else if (const auto quiet = quiet_until(); Clock::now() < quiet) {
+      (void)help_wanted_.wait_until(lock, quiet);
+    } else {
+      make_one(lock);
     }
   }
 }

@@ -100,7 +100,8 @@ class ContextPool {
   void clear_away();
   // These need `mutex_`. make_one() lets go of it meanwhile.
   [[nodiscard]] bool is_hurried() const;
-  [[nodiscard]] Clock::duration settle() const;
+  // Before then nothing is made ahead: whoever claimed last has the processors to himself.
+  [[nodiscard]] Clock::time_point quiet_until() const;
   void make_one(std::unique_lock<std::mutex>& lock);
   void adapt(Clock::time_point now);
 
