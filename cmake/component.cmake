@@ -19,7 +19,7 @@ target_compile_options(gb_c_build_flags INTERFACE -Wall -Wextra -Wshadow $<$<BOO
 # gb_unity_groups(<sources> <separate>)
 #
 # Says which of the sources are compiled as one, for targets whose UNITY_BUILD_MODE is GROUP: each
-# list in `separate`, and of what is not there eight after eight.
+# list in `separate`, and of what is not there sixteen after sixteen.
 function(gb_unity_groups sources separate)
   foreach(files IN LISTS separate)
     separate_arguments(files UNIX_COMMAND "${files}")
@@ -35,7 +35,7 @@ function(gb_unity_groups sources separate)
   endforeach()
   set(index 0)
   foreach(file IN LISTS sources)
-    math(EXPR batch "${index} / 8")
+    math(EXPR batch "${index} / 16")
     math(EXPR index "${index} + 1")
     set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${batch})
   endforeach()
@@ -87,7 +87,7 @@ function(gb_test name)
   target_link_libraries(gb_${name} PRIVATE
     ${arg_LIBRARIES} gb_build_flags GTest::gmock GTest::gtest_main)
   # What is tested is optimized as it is shipped; optimizing the tests would only take time.
-  target_compile_options(gb_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g0>)
+  target_compile_options(gb_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0 -g0 -U_FORTIFY_SOURCE>)
   if(NOT arg_SHARDS)
     gtest_discover_tests(gb_${name} NO_PRETTY_VALUES PROPERTIES LABELS "${arg_LABELS}" DISCOVERY_TIMEOUT 60)
     return()

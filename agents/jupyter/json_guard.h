@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/result.h"
 
 namespace glovebox::jupyter {

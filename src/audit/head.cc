@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
 #include "audit/record_hash.h"
 #include "audit/segments.h"
+#include "base/json/json.h"
 #include "spec/json/bounded_json.h"
 
 namespace glovebox::audit {

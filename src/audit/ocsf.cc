@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "base/time_text.h"
 
 namespace glovebox::audit {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit/otel_log.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/time_text.h"
 
 namespace glovebox::audit {

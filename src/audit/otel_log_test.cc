@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
+
+#include "base/json/json.h"
 
 namespace glovebox::audit {
 namespace {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
 
 #include "audit/record_hash.h"
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/bounded_json.h"
 

@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "audit/query.h"
 #include "audit/segments.h"
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "base/sys/write_all.h"
 #include "spec/egress_protocol.h"
 

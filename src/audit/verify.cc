@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "audit/head.h"
@@ -14,6 +13,7 @@
 #include "audit/record_hash.h"
 #include "audit/segments.h"
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "spec/json/bounded_json.h"
 
 namespace glovebox::audit {

@@ -4,7 +4,6 @@
 #include "checker/schema.h"
 
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
@@ -13,6 +12,7 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/bounded_json.h"
 

@@ -9,12 +9,12 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json/json.h"
 #include "cli/command.h"
 #include "cli/place.h"
 #include "sandbox/cgroup.h"

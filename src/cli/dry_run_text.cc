@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/json/json.h"
 #include "base/text.h"
 #include "cli/output_writer.h"
 #include "cli/shown_patch.h"

@@ -14,9 +14,7 @@ using judge::CaseReport;
 using judge::Report;
 using judge::Ruling;
 
-double milliseconds(std::chrono::microseconds time) {
-  return static_cast<double>(time.count()) / 1000;
-}
+double in_ms(std::chrono::microseconds time) { return static_cast<double>(time.count()) / 1000; }
 
 std::string number(double value) {
   std::array<char, 32> text{};
@@ -58,7 +56,7 @@ std::string seconds(std::chrono::microseconds time) {
 
 std::string line_of(const CaseReport& report) {
   std::array<char, 64> use{};
-  (void)std::snprintf(use.data(), use.size(), "%8.1f ms %10s", milliseconds(report.usage.wall),
+  (void)std::snprintf(use.data(), use.size(), "%8.1f ms %10s", in_ms(report.usage.wall),
                       to_string(report.usage.memory_peak).c_str());
   std::string text(to_string(report.ruling));
   text.resize(std::max<std::size_t>(text.size(), 4), ' ');

@@ -6,11 +6,11 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output_writer.h"

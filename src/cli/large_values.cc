@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/base64.h"
+#include "base/json/json.h"
 #include "base/text.h"
 
 namespace glovebox::cli {

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/file_watch.h"

@@ -2,9 +2,9 @@
 #include "cli/notebook_run.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "cli/cell_end.h"
 #include "cli/large_values.h"

@@ -18,7 +18,7 @@
 namespace glovebox::cli {
 namespace {
 
-std::string milliseconds(std::chrono::microseconds time) {
+std::string in_ms_text(std::chrono::microseconds time) {
   std::array<char, 32> text{};
   (void)std::snprintf(text.data(), text.size(), "%.1f ms",
                       static_cast<double>(time.count()) / 1000);
@@ -169,8 +169,8 @@ void StreamPrinter::finish(const Captured& captured) {
 
 std::string summary(const OneShotResult& result, const std::string& out_directory, bool detailed) {
   const Verdict& verdict = result.verdict;
-  std::string text = "── " + ending(verdict) + ", " + milliseconds(verdict.usage.wall) + " wall, " +
-                     milliseconds(verdict.usage.cpu) + " CPU, " +
+  std::string text = "── " + ending(verdict) + ", " + in_ms_text(verdict.usage.wall) + " wall, " +
+                     in_ms_text(verdict.usage.cpu) + " CPU, " +
                      to_string(verdict.usage.memory_peak) + " memory\n";
   for (const FileChange& file : verdict.files) {
     const bool copied = std::ranges::find(result.copied_out, file.path) != result.copied_out.end();

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/input_file.h"

@@ -4,8 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "cli/cell_end.h"
 #include "cli/command.h"

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/bytes.h"
+#include "base/json/json.h"
 #include "base/unique_fd.h"
 #include "cli/output_writer.h"
 #include "context/notebook/values.h"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/text.h"
 
 namespace glovebox::cli {

@@ -2,9 +2,9 @@
 #include "context/agent_protocol.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/object_text.h"
 #include "spec/json/raw_json.h"

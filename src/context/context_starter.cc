@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context/context_starter.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "sandbox/slot.h"
 #include "sandbox/slot_tree.h"
 

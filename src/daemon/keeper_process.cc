@@ -15,11 +15,11 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/sys/start_process.h"
 #include "base/sys/wait_set.h"
 #include "daemon/daemon_user.h"

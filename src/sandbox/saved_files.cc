@@ -7,11 +7,11 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "base/sys/write_all.h"
 #include "base/text.h"
 #include "base/unique_fd.h"

@@ -5,8 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/limit_fields.h"
 

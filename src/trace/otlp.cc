@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/otlp.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json/json.h"
 
 namespace glovebox::trace {
 namespace {

@@ -18,9 +18,9 @@
 namespace glovebox::warden {
 namespace {
 
-constexpr std::size_t kMaxVisited = 200'000;
+constexpr std::size_t kMaxListed = 200'000;
 constexpr std::size_t kMaxDepth = 64;
-constexpr std::int64_t kMaxWalkNs = 2'000'000'000;
+constexpr std::int64_t kMaxListingNs = 2'000'000'000;
 
 // The directory that a path starts from, and the path from there on.
 struct Start {
@@ -79,7 +79,7 @@ Workspace::Listing Workspace::walk(std::string_view path, bool& truncated) const
   Listing files;
   truncated = false;
   std::size_t visited = 0;
-  const Deadline deadline(kMaxWalkNs);
+  const Deadline deadline(kMaxListingNs);
   std::vector<std::pair<std::string, std::size_t>> pending{{std::string(path), 0}};
   while (!pending.empty()) {
     const auto [directory, depth] = std::move(pending.back());
@@ -90,7 +90,7 @@ Workspace::Listing Workspace::walk(std::string_view path, bool& truncated) const
     }
     bool going_on = true;
     for_each_name(fd->get(), [&](std::string_view name) {
-      if (++visited > kMaxVisited || deadline.passed()) {
+      if (++visited > kMaxListed || deadline.passed()) {
         truncated = true;
         going_on = false;
         return false;

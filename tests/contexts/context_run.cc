@@ -11,10 +11,10 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/unique_fd.h"
 #include "cli/run_options.h"
 #include "context/agent_files.h"

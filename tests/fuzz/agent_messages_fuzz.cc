@@ -2,10 +2,10 @@
 // What agents and zygotes send: everything taken is within its bounds and can be said again as
 // JSON; what a zygote said means the same when it is encoded again.
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "context/agent_protocol.h"
 #include "context/notebook/values.h"

@@ -2,10 +2,10 @@
 // What glovebox-checker reads: a request, its schema and its document. Whatever a schema leaves
 // unchecked is refused.
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json/json.h"
 #include "checker/request.h"
 #include "checker/schema.h"
 #include "require.h"

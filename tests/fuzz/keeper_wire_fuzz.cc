@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json/json.h"
 #include "base/unique_fd.h"
 #include "require.h"
 #include "service/keeper/codec.h"

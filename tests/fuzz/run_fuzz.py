@@ -23,6 +23,8 @@ ROOT = HERE.parents[1]
 BUILD = ROOT / "build/fuzz"
 
 BASE = ["base/check.cc", "base/error.cc", "base/hex.cc", "base/random.cc"]
+# Of those whose sources include base/json/json.h.
+JSON = ["base/json/json.cc", "base/json/ordered_json.cc"]
 FRAME = [*BASE, "base/frame.cc", "base/wire.cc"]
 NOTEBOOK = [f"context/notebook/{name}.cc" for name in (
     "ansi", "highlight", "html_tokens", "markdown", "markdown_math", "markup", "math",
@@ -42,7 +44,7 @@ TARGETS = {
                         "spec/warden_protocol.cc", "spec/verdict.cc"],
     "file_export": [*BASE, "base/unique_fd.cc", "base/wire.cc", "sandbox/microvm/file_export.cc",
                     "sandbox/microvm/protocol.cc"],
-    "gvisor_answer": [*BASE, "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc", "sandbox/tiers/gvisor/control.cc"],
+    "gvisor_answer": [*BASE, *JSON, "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc", "sandbox/tiers/gvisor/control.cc"],
     "launcher": [*BASE, "base/wire.cc", "sandbox/launcher/protocol.cc"],
     "files_protocol": [*BASE, "base/wire.cc", "files/protocol.cc"],
     "users": [*BASE, "files/users.cc"],
@@ -52,7 +54,7 @@ TARGETS = {
                       "language/file_rules.cc", "language/java_source.cc", "language/language.cc",
                       "language/language_file.cc", "language/suggest.cc",
                       "language/toml_guard.cc", "spec/limit_fields.cc", "spec/limits.cc"],
-    "policy_file": [*BASE, "base/glob.cc", "base/text.cc", *(f"guard/policy/{name}.cc" for name in (
+    "policy_file": [*BASE, *JSON, "base/glob.cc", "base/text.cc", *(f"guard/policy/{name}.cc" for name in (
                         "assessment", "catalogue", "fact", "family", "file_places", "match", "policy", "policy_file",
                         "tool_rules")),
                     "language/suggest.cc", "language/toml_guard.cc", "spec/json/bounded_json.cc", "spec/place_rules.cc"],
@@ -69,20 +71,20 @@ TARGETS = {
                      "alloc", "get_changed_ranges", "language", "lexer", "node", "parser", "stack", "subtree", "tree",
                      "tree_cursor", "wasm_store")),
                  *GRAMMARS],
-    "checker": [*BASE, "base/text.cc", "checker/keywords.cc", "checker/request.cc", "checker/schema.cc",
+    "checker": [*BASE, *JSON, "base/text.cc", "checker/keywords.cc", "checker/request.cc", "checker/schema.cc",
                 "spec/json/bounded_json.cc"],
     "only_file": [*BASE, "service/judge/only_file.cc"],
     "text": [*BASE, "base/base64.cc", "base/bytes.cc", "base/duration.cc", "base/text.cc"],
-    "agent_messages": [*BASE, "base/base64.cc", "base/bytes.cc", "base/text.cc", "base/wire.cc",
+    "agent_messages": [*BASE, *JSON, "base/base64.cc", "base/bytes.cc", "base/text.cc", "base/wire.cc",
                        "context/agent_protocol.cc", "context/notebook/json_bounds.cc",
                        "context/notebook/values.cc", "context/zygote_protocol.cc",
                        "spec/json/bounded_json.cc", "spec/json/object_text.cc", "spec/json/raw_json.cc",
                        "spec/json/tool_json.cc"],
-    "notebook": [*BASE, "base/base64.cc", "base/bytes.cc", "base/shell_words.cc", "base/text.cc",
+    "notebook": [*BASE, *JSON, "base/base64.cc", "base/bytes.cc", "base/shell_words.cc", "base/text.cc",
                  *NOTEBOOK, *(f"context/notebook/{name}.cc" for name in (
                      "html", "html_style", "json_bounds", "notebook", "parameters", "read",
                      "upgrade", "write"))],
-    "notebook_text": [*BASE, "base/base64.cc", "base/bytes.cc", "base/text.cc", *NOTEBOOK,
+    "notebook_text": [*BASE, *JSON, "base/base64.cc", "base/bytes.cc", "base/text.cc", *NOTEBOOK,
                       "context/notebook/json_bounds.cc", "context/notebook/stream_text.cc"],
     "network_rules": [*BASE, "base/text.cc", "spec/ip_address.cc", "spec/credential_rules.cc", "spec/network_rules.cc"],
     "http_head": [*BASE, "doors/transport/head.cc"],
@@ -101,26 +103,26 @@ TARGETS = {
     "multipart": [*BASE, "base/text.cc", "doors/e2b/multipart.cc", "doors/e2b/url.cc"],
     "layer": [*BASE, "base/archive/archive_reader.cc", "base/sys/tree.cc", "base/text.cc", "base/unique_fd.cc",
               "archiver/layer_unpack.cc"],
-    "keeper_wire": [*FRAME, "base/bytes.cc", "base/long_message.cc", "base/glob.cc", "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc",
+    "keeper_wire": [*FRAME, *JSON, "base/bytes.cc", "base/long_message.cc", "base/glob.cc", "base/sys/descriptors.cc", "base/text.cc", "base/unique_fd.cc",
                     "spec/json/bounded_json.cc", "service/keeper/cbor.cc", "service/keeper/codec.cc", "service/keeper/wire.cc", "service/api/ending.cc",
                     "spec/limit_fields.cc",
                     "spec/egress_protocol.cc", "spec/ip_address.cc", "spec/json/network_rules_json.cc",
                     "spec/credential_rules.cc", "spec/exec_rules.cc", "spec/json/guest_rules_json.cc", "spec/place_rules.cc",
                     "spec/network_rules.cc"],
-    "audit_record": [*BASE, "base/digest/digest.cc", "base/text.cc", "base/time_text.cc", "base/unique_fd.cc",
+    "audit_record": [*BASE, *JSON, "base/digest/digest.cc", "base/text.cc", "base/time_text.cc", "base/unique_fd.cc",
                      *(f"audit/{name}.cc" for name in ("head", "record", "segments", "signing", "verify")),
                      "spec/json/bounded_json.cc"],
     "wasi": [*BASE, "base/unique_fd.cc", "sandbox/wasm/wasi.cc", "sandbox/wasm/wasi_files.cc", "sandbox/wasm/wasmtime.cc",
              "sandbox/wasm/world.cc"],
-    "dockerfile": [*BASE, "base/text.cc", "service/dockerfile/expand.cc", "service/dockerfile/ignore.cc",
+    "dockerfile": [*BASE, *JSON, "base/text.cc", "service/dockerfile/expand.cc", "service/dockerfile/ignore.cc",
                    "service/dockerfile/parse.cc", "spec/json/bounded_json.cc"],
-    "image": [*BASE, "base/sys/beneath.cc", "base/text.cc", "base/unique_fd.cc",
+    "image": [*BASE, *JSON, "base/sys/beneath.cc", "base/text.cc", "base/unique_fd.cc",
               "base/digest/digest.cc", "service/templates/container_image.cc", "service/templates/image_config.cc",
               "spec/json/bounded_json.cc"],
-    "mcp_message": [*BASE, "base/text.cc", "doors/mcp/message.cc", "doors/mcp/tool_arguments.cc",
+    "mcp_message": [*BASE, *JSON, "base/text.cc", "doors/mcp/message.cc", "doors/mcp/tool_arguments.cc",
                     "spec/credential_rules.cc", "spec/ip_address.cc", "spec/json/bounded_json.cc",
                     "spec/network_rules.cc"],
-    "jupyter_wire": [*BASE, "base/base64.cc", "base/text.cc", "base/unique_fd.cc",
+    "jupyter_wire": [*BASE, *JSON, "base/base64.cc", "base/text.cc", "base/unique_fd.cc",
                      *(f"../agents/jupyter/{name}.cc" for name in (
                          "json_guard", "kernelspec", "mime_values", "wire"))],
 }

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/check.h"
+#include "base/json/json.h"
 #include "base/text.h"
 #include "cli/agent/shipped_profiles.h"
 #include "cli/input_file.h"

@@ -2,8 +2,8 @@
 #include "cli/daemon/history_text.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "cli/colour_filter.h"
 #include "context/notebook/values.h"

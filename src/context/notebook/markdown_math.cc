@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kLongestInline = 2'000;
 constexpr std::size_t kLongestDisplay = 8'000;
 
-bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+bool is_markdown_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 std::string without_marks(std::string_view text) {
   std::string clean;
@@ -120,7 +120,7 @@ class Extractor {
   // The rules of Pandoc: no blank inside of the dollars, no digit behind the second, which keeps
   // "$5 and $6" a text.
   [[nodiscard]] std::optional<std::size_t> closing_dollar() const {
-    if (at_ + 1 >= text_.size() || is_blank(text_[at_ + 1])) {
+    if (at_ + 1 >= text_.size() || is_markdown_blank(text_[at_ + 1])) {
       return std::nullopt;
     }
     const std::size_t limit = std::min(text_.size(), at_ + kLongestInline);
@@ -133,7 +133,7 @@ class Extractor {
       } else if (text_[i] == '$') {
         const bool digit_behind =
             i + 1 < text_.size() && text_[i + 1] >= '0' && text_[i + 1] <= '9';
-        return is_blank(text_[i - 1]) || digit_behind ? std::nullopt : std::optional(i);
+        return is_markdown_blank(text_[i - 1]) || digit_behind ? std::nullopt : std::optional(i);
       }
     }
     return std::nullopt;

@@ -304,8 +304,8 @@ constexpr auto kScript = std::to_array<Exception>({{'B', "ℬ"},
 constexpr auto kFraktur =
     std::to_array<Exception>({{'C', "ℭ"}, {'H', "ℌ"}, {'I', "ℑ"}, {'R', "ℜ"}, {'Z', "ℨ"}});
 
-// Of characters beyond the basic plane, which all of these are.
-std::string utf8(unsigned int code) {
+// The UTF-8 of a character beyond the basic plane, as all of these are.
+std::string beyond_basic_plane(unsigned int code) {
   std::string text;
   text += static_cast<char>(0xF0U | code >> 18);
   text += static_cast<char>(0x80U | (code >> 12 & 0x3FU));
@@ -321,7 +321,7 @@ std::string letter_of(char c, unsigned int first, const std::array<Exception, kS
     return std::string(found->text);
   }
   // In each alphabet the small letters follow the capital ones.
-  return utf8(first + static_cast<unsigned int>(c >= 'a' ? c - 'a' + 26 : c - 'A'));
+  return beyond_basic_plane(first + static_cast<unsigned int>(c >= 'a' ? c - 'a' + 26 : c - 'A'));
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "context/notebook/media.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/base64.h"
+#include "base/json/json.h"
 #include "base/text.h"
 #include "context/notebook/json_bounds.h"
 #include "context/notebook/markup.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
+#include "base/json/json.h"
 
 namespace glovebox::notebook {
 namespace {

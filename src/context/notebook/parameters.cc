@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <deque>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/shell_words.h"
 #include "base/text.h"
 #include "context/notebook/json_bounds.h"

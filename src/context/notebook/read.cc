@@ -6,8 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/text.h"
 #include "context/notebook/json_bounds.h"
 #include "context/notebook/mime.h"

@@ -9,7 +9,7 @@ namespace {
 // A longer line is text without line ends, not a progress bar: what has come of it is final.
 constexpr std::size_t kMaxGlyphs = 16'384;
 constexpr std::size_t kMaxSequence = 256;
-constexpr char kEscape = '\x1b';
+constexpr char kAnsiEscape = '\x1b';
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
@@ -47,7 +47,7 @@ void StreamText::add(std::string_view piece) {
       const bool is_control = sequence_.size() >= 2 && sequence_[1] == '[';
       const bool ends = is_control ? sequence_.size() > 2 && c >= '@' && c <= '~' : true;
       in_sequence_ = !ends && sequence_.size() < kMaxSequence;
-    } else if (c == kEscape) {
+    } else if (c == kAnsiEscape) {
       sequence_ += c;
       in_sequence_ = true;
       if (sequence_.size() > kMaxSequence) {

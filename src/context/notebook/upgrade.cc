@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include <nlohmann/json.hpp>
+#include "base/json/json.h"
 
 namespace glovebox::notebook {
 namespace {

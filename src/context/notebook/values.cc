@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/base64.h"
 #include "base/bytes.h"
+#include "base/json/json.h"
 #include "base/text.h"
 #include "context/notebook/json_bounds.h"
 #include "context/notebook/mime.h"

@@ -10,8 +10,7 @@
 #include <set>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/text.h"
 #include "context/notebook/mime.h"
 

@@ -26,10 +26,14 @@ std::string in_snake_case(std::string_view name) {
 }
 
 Error wrong_type(std::string_view name, std::string_view wanted) {
-  return Error(ErrorCode::kInvalid, "'" + std::string(name) + "' must be " + std::string(wanted));
+  return invalid("'" + std::string(name) + "' must be " + std::string(wanted));
 }
 
 }  // namespace
+
+Error invalid(std::string message, std::string hint) {
+  return {ErrorCode::kInvalid, std::move(message), std::move(hint)};
+}
 
 Result<Json> parse_object(std::string_view text, int nesting) {
   if (text.empty()) {
@@ -38,7 +42,7 @@ Result<Json> parse_object(std::string_view text, int nesting) {
   Json json =
       GB_TRY(parse_json(text, {.values = kMostValues, .depth = static_cast<std::size_t>(nesting)}));
   if (!json.is_object()) {
-    return Error(ErrorCode::kInvalid, "the body must be a JSON object");
+    return invalid("the body must be a JSON object");
   }
   return json;
 }
@@ -56,6 +60,11 @@ const Json* member(const Json& object, std::string_view name) {
     found = object.find(in_snake_case(name));
   }
   return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+std::string text_of(const Json& object, std::string_view name) {
+  const Json* value = member(object, name);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
 }
 
 Result<std::optional<std::string>> text_member(const Json& object, std::string_view name) {

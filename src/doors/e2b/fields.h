@@ -11,8 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/result.h"
 #include "doors/transport/http.h"
 
@@ -31,6 +30,9 @@ Result<Json> read_object(http::Request& request, std::size_t most);
 // forms of a protobuf message. Null when it is not there.
 const Json* member(const Json& object, std::string_view name);
 
+// The same of what we wrote ourselves: empty when it is not there or is no text.
+std::string text_of(const Json& object, std::string_view name);
+
 Result<std::optional<std::string>> text_member(const Json& object, std::string_view name);
 Result<std::optional<bool>> flag_member(const Json& object, std::string_view name);
 // Whole numbers, also in a string, as protobuf writes 64 bits.
@@ -40,6 +42,9 @@ Result<Json> object_member(const Json& object, std::string_view name);
 Result<std::vector<std::string>> texts_member(const Json& object, std::string_view name);
 Result<std::map<std::string, std::string>> text_map_member(const Json& object,
                                                            std::string_view name);
+
+// kInvalid, with what the client did wrong.
+Error invalid(std::string message, std::string hint = {});
 
 // One line of JSON. Whatever the text holds, this does not throw. With `ascii`, every other
 // character is escaped.

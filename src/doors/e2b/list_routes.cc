@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "doors/e2b/fields.h"
 #include "doors/e2b/page.h"
 #include "doors/e2b/sandbox_json.h"
 #include "doors/e2b/times.h"
@@ -13,8 +14,6 @@ namespace {
 
 constexpr std::size_t kMaxCollected = 100'000;
 constexpr std::size_t kMaxAtOnce = 100;
-
-Error invalid(std::string message) { return Error(ErrorCode::kInvalid, std::move(message)); }
 
 Result<std::optional<std::int64_t>> number_parameter(const Target& target, const char* name) {
   const auto text = target.parameter(name);

@@ -17,10 +17,6 @@ constexpr const char* kEverywhere = "0.0.0.0/0";
 constexpr std::size_t kMaxTold = 256UL * 1024;
 constexpr JsonBounds kToldBounds{.values = 20'000, .depth = 16};
 
-Error invalid(std::string message, std::string hint = {}) {
-  return {ErrorCode::kInvalid, std::move(message), std::move(hint)};
-}
-
 Result<std::vector<NetworkRule>> read_rules(const Json& wanted, const char* name) {
   std::vector<NetworkRule> rules;
   const auto texts = GB_TRY(texts_member(wanted, name));

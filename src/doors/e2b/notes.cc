@@ -10,11 +10,6 @@ namespace {
 
 constexpr const char* kKey = "e2b";
 
-std::string text_of(const Json& json, const char* name) {
-  const Json* value = member(json, name);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
 bool flag_of(const Json& json, const char* name, bool otherwise) {
   const Json* value = member(json, name);
   return value != nullptr && value->is_boolean() ? value->get<bool>() : otherwise;

@@ -63,11 +63,6 @@ Json chart_of(const Json& chart) {
   return plain;
 }
 
-std::string text_of(const Json& json, const char* name) {
-  const Json* value = member(json, name);
-  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
-}
-
 // E2B's word for an end that no exception of the guest's explains, and what a person needs to know.
 std::pair<const char*, std::string> unexpected_end(const std::string& status) {
   if (status == "timeout") {

@@ -2,6 +2,7 @@
 #include "doors/e2b/sandbox_routes.h"
 
 #include "doors/e2b/change_notes.h"
+#include "doors/e2b/fields.h"
 #include "doors/e2b/network.h"
 #include "doors/e2b/sandbox_json.h"
 #include "doors/e2b/template_name.h"
@@ -20,7 +21,6 @@ constexpr std::int64_t kFirstGenerationTimeout = 15;
 constexpr std::int64_t kMaxTimeout = 365LL * 24 * 3600;
 constexpr std::int64_t kMaxForks = 100;
 
-Error invalid(std::string message) { return Error(ErrorCode::kInvalid, std::move(message)); }
 Error unsupported(std::string message) {
   return Error(ErrorCode::kUnsupported, std::move(message));
 }

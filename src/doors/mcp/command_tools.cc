@@ -117,7 +117,7 @@ Result<void> run_as_execution(SandboxService& service,
   return {};
 }
 
-Result<ToolResult> result_of(ToolCall& call, const AskedVerdict& asked) {
+Result<ToolResult> command_result_of(ToolCall& call, const AskedVerdict& asked) {
   ToolResult result;
   if (!asked.question.is_null()) {
     result.ask(asked.question);
@@ -179,10 +179,12 @@ Result<ToolResult> run_process(ToolCall& call,
                      request](const EventSink& sink) {
     return run_as_execution(service, caller, sandbox, request, sink);
   };
-  return result_of(call, GB_TRY(perform(call, {.sandbox = sandbox, .context = {}}, work)));
+  return command_result_of(call, GB_TRY(perform(call, {.sandbox = sandbox, .context = {}}, work)));
 }
 
-Result<ToolResult> resume_process(ToolCall& call) { return result_of(call, GB_TRY(resume(call))); }
+Result<ToolResult> resume_process(ToolCall& call) {
+  return command_result_of(call, GB_TRY(resume(call)));
+}
 
 // By grep, inside: a hostile pattern or file costs the sandbox, not us.
 Result<ToolResult> search_files(ToolCall& call) {

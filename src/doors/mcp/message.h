@@ -2,11 +2,12 @@
 // Messages of the Model Context Protocol: JSON-RPC 2.0, parsed within bounds.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+
+#include "base/json/json.h"
 
 namespace glovebox::mcp {
 

@@ -8,13 +8,13 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/result.h"
 #include "spec/command.h"
 

@@ -33,7 +33,7 @@ bool is_port(std::string_view text) {
 }
 
 // What may stand in a header as it is.
-bool is_host(std::string_view text) {
+bool is_plain_host(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '.' ||
            c == '-' || c == '_' || c == ':' || c == '%';
@@ -150,7 +150,7 @@ Result<ServerAddress> parse_server_address(std::string_view url) {
     url = url.substr(0, colon);
   }
   server.host = bracket > 0 ? url.substr(1, bracket - 1) : url;
-  if (!is_port(server.port) || !is_host(server.host) ||
+  if (!is_port(server.port) || !is_plain_host(server.host) ||
       (bracket > 0 && url.size() != bracket + 1)) {
     return bad_url(whole);
   }

@@ -9,8 +9,8 @@
 #include <boost/asio/post.hpp>
 #include <exception>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "doors/transport/blocking.h"
 #include "doors/transport/exchange.h"
 #include "doors/transport/status.h"

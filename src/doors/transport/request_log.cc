@@ -2,8 +2,8 @@
 #include "doors/transport/request_log.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "base/time_text.h"
 #include "trace/span.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "guard/policy/assessment_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "spec/json/schema.h"
 
 namespace glovebox::policy {

@@ -2,13 +2,13 @@
 #include "guard/policy/call_assessment.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "base/glob.h"
+#include "base/json/json.h"
 #include "guard/policy/tool_rules.h"
 
 namespace glovebox::policy {

@@ -15,8 +15,7 @@
 // NOLINTEND(readability-identifier-naming)
 #include <toml++/toml.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/text.h"
 #include "guard/policy/analysers.h"
 #include "guard/policy/file_places.h"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/bounded_json.h"
 

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +17,7 @@
 #include "audit/journal.h"
 #include "audit/query.h"
 #include "audit/recordings.h"
+#include "base/json/json.h"
 #include "base/result.h"
 #include "service/api/caller.h"
 #include "service/api/ending.h"

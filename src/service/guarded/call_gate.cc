@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/guarded/call_gate.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "guard/policy/assessment_json.h"
 #include "guard/policy/call_assessment.h"
 #include "spec/json/raw_json.h"

@@ -2,10 +2,10 @@
 #include "service/guarded/policy_gate.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "base/random.h"
 #include "base/shell_words.h"
 #include "base/text.h"

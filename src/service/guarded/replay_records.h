@@ -2,9 +2,9 @@
 // What the journal keeps of runs and cells so that `glovebox replay` can repeat them and compare.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/json/json.h"
 #include "service/api/contexts.h"
 #include "service/api/runs.h"
 #include "service/api/sandboxes.h"

@@ -2,9 +2,9 @@
 #include "service/guarded/reviews.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "spec/json/verdict_json.h"

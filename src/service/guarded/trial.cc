@@ -2,10 +2,10 @@
 #include "service/guarded/trial.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "base/random.h"
 #include "spec/json/raw_json.h"
 #include "spec/json/verdict_json.h"

@@ -2,9 +2,9 @@
 #include "service/keeper/act_records.h"
 
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "sandbox/call_watch.h"
 

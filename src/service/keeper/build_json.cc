@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/field_lists.h"

@@ -20,12 +20,12 @@
 #include <exception>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
 #include "base/bytes.h"
 #include "base/hex.h"
+#include "base/json/json.h"
 #include "base/sys/descriptors.h"
 #include "base/sys/memory_file.h"
 #include "base/sys/read_all.h"

@@ -2,9 +2,9 @@
 #include "service/keeper/call_arguments.h"
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "service/keeper/codec.h"
 
 namespace glovebox::keeper {

@@ -2,10 +2,10 @@
 #include "service/keeper/calls.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "base/json/json.h"
 #include "service/keeper/call_table.h"
 
 namespace glovebox::keeper {

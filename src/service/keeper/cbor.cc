@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/cbor.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "spec/json/bounded_json.h"
 
 namespace glovebox::keeper {

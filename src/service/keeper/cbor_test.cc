@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include "base/json/json.h"
 
 namespace glovebox::keeper {
 namespace {

@@ -11,10 +11,10 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/json/json.h"
 #include "service/keeper/calls.h"
 #include "service/keeper/codec.h"
 #include "spec/json/raw_json.h"

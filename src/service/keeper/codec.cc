@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/codec.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <type_traits>
 
+#include "base/json/json.h"
 #include "service/keeper/field_lists.h"
 #include "spec/egress_protocol.h"
 #include "spec/json/guest_rules_json.h"

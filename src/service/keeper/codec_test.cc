@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/members.h"
 #include "service/keeper/field_lists.h"
 #include "spec/limit_fields.h"

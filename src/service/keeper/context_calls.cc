@@ -2,11 +2,11 @@
 // What a daemon asks about the contexts of a sandbox.
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <utility>
 
+#include "base/json/json.h"
 #include "service/keeper/call_arguments.h"
 #include "service/keeper/call_table.h"
 #include "service/keeper/codec.h"

@@ -2,7 +2,8 @@
 #include "service/keeper/delivery.h"
 
 #include <chrono>
-#include <nlohmann/json.hpp>
+
+#include "base/json/json.h"
 
 namespace glovebox::keeper {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/keeper/event_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/object_text.h"
 #include "spec/json/verdict_json.h"

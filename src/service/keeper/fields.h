@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/json/json.h"
 
 namespace glovebox::keeper {
 

@@ -3,9 +3,9 @@
 
 #include <poll.h>
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "service/keeper/codec.h"
 
 namespace glovebox::keeper {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "context/notebook/collect.h"
 #include "context/notebook/values.h"

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/sys/write_all.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/held_sandbox.h"

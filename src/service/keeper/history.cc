@@ -2,12 +2,12 @@
 #include "service/keeper/history.h"
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/json/json.h"
 #include "context/notebook/write.h"
 
 namespace glovebox::keeper {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/json/json.h"
 #include "service/keeper/call_arguments.h"
 #include "service/keeper/call_table.h"
 #include "service/keeper/codec.h"

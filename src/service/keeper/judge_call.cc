@@ -2,8 +2,8 @@
 #include "service/keeper/judge_call.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "service/judge/judge.h"
 #include "service/judge/report_json.h"
 #include "service/keeper/one_shot_call.h"

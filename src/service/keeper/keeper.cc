@@ -7,9 +7,9 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
 #include "context/agent_files.h"
@@ -33,7 +33,7 @@ constexpr std::size_t kMostHost = 256;
 constexpr std::size_t kMostSandboxes = 4'096;
 constexpr std::uint64_t kLogSize = 1UL << 20;
 // Of one sandbox with its first context.
-constexpr std::size_t kDescriptorsOfOne = 16;
+constexpr std::size_t kDescriptorsOfSandbox = 16;
 // Of its way out.
 constexpr std::size_t kDescriptorsOfNetwork = 4;
 
@@ -256,7 +256,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
                    "end some sandboxes");
     }
   }
-  GB_TRY(admit(kDescriptorsOfOne + (order.network ? kDescriptorsOfNetwork : 0)));
+  GB_TRY(admit(kDescriptorsOfSandbox + (order.network ? kDescriptorsOfNetwork : 0)));
   EdgeCredentials credentials;
   if (order.network) {
     credentials =

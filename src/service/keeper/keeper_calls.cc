@@ -3,13 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <span>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "base/json/json.h"
 #include "sandbox/call_watch.h"
 #include "service/keeper/builder.h"
 #include "service/keeper/call_arguments.h"

@@ -2,10 +2,10 @@
 // What Keeper does by itself: it ends sandboxes whose time is over, and clears up.
 #include <chrono>
 #include <exception>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "base/json/json.h"
 #include "sandbox/slot.h"
 #include "service/keeper/keeper.h"
 #include "service/templates/content_store.h"

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "base/sys/tree.h"
 #include "base/sys/write_all.h"
 #include "base/text.h"

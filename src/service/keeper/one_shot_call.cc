@@ -2,9 +2,9 @@
 #include "service/keeper/one_shot_call.h"
 
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json/json.h"
 #include "base/sys/memory_file.h"
 #include "service/keeper/act_records.h"
 #include "service/runs/analyser_program.h"

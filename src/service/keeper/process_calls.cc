@@ -2,10 +2,10 @@
 // What a daemon asks about the processes of a sandbox.
 #include <array>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 
+#include "base/json/json.h"
 #include "service/keeper/call_arguments.h"
 #include "service/keeper/call_table.h"
 #include "service/keeper/codec.h"

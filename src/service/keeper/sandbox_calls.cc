@@ -3,10 +3,10 @@
 #include <fcntl.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/sys/tree.h"
 #include "files/open.h"
 #include "service/keeper/call_arguments.h"

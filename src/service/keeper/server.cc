@@ -15,13 +15,13 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "service/keeper/call_arguments.h"
 #include "service/keeper/call_budget.h"

@@ -10,12 +10,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/json/json.h"
 #include "service/keeper/client.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/wire.h"

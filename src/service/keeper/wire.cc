@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/sys/descriptors.h"
 #include "base/sys/send_now.h"
 #include "base/text.h"

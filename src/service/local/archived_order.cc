@@ -2,9 +2,9 @@
 #include "service/local/archived_order.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "spec/json/network_rules_json.h"
 #include "store/json_columns.h"
 

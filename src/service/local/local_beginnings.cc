@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is started with a sandbox of a template.
-#include <nlohmann/json.hpp>
 
 #include <thread>
 
+#include "base/json/json.h"
 #include "service/local/local_service.h"
 
 namespace glovebox {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts, executions and one-shot runs.
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How LocalService creates a sandbox.
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/random.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How sandboxes end: what the keeper says of it, what is noted, and what is told.
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "base/time_text.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"

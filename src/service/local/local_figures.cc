@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the service counts.
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "service/local/local_service.h"
 
 namespace glovebox {

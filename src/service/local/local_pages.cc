@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostOfTenant = 1;
 constexpr std::size_t kMostOfAll = 4;
-constexpr std::size_t kMostBytes = 256UL << 20;
+constexpr std::size_t kMostPageBytes = 256UL << 20;
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Result<std::string> LocalPages::render(const std::string& tenant, std::string_vi
   std::string page;
   const auto rendered =
       notebook::render_page(ipynb, [&page](std::string_view piece) -> Result<void> {
-        if (page.size() + piece.size() > kMostBytes) {
+        if (page.size() + piece.size() > kMostPageBytes) {
           return Error(ErrorCode::kExhausted, "the page is larger than 256 MiB",
                        "download the notebook itself");
         }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests that a client may send again without them happening again.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"
 #include "spec/json/network_rules_json.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of one sandbox.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_service.h"
 

@@ -2,10 +2,10 @@
 #include "service/local/local_service.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "base/json/json.h"
 #include "language/registry.h"
 #include "service/keeper/codec.h"
 #include "service/local/sandbox_facts.h"

@@ -6,9 +6,9 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "service/keeper/build_json.h"
 #include "service/local/disk_budget.h"
 #include "service/local/local_service.h"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "service/local/local_service.h"
 
 namespace glovebox {

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "base/sys/pipe.h"
 #include "base/sys/write_all.h"
 #include "base/text.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/local/local_templates.h"
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "base/json/json.h"
 #include "service/keeper/build_json.h"
 #include "service/local/kinds.h"
 #include "service/local/local_workspaces.h"

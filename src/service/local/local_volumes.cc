@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/random.h"
 #include "base/text.h"
 

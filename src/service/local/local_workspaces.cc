@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "spec/json/guest_rules_json.h"
 
 namespace glovebox {

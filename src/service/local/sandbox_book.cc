@@ -2,9 +2,9 @@
 #include "service/local/sandbox_book.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "service/keeper/codec.h"
 #include "service/keeper/field_lists.h"
 #include "service/local/local_workspaces.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/local/sandbox_facts.h"
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json/json.h"
 #include "service/keeper/codec.h"
 #include "service/local/local_workspaces.h"
 

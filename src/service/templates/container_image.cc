@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "base/digest/digest.h"
 #include "base/hex.h"
+#include "base/json/json.h"
 #include "base/sys/beneath.h"
 #include "base/text.h"
 #include "base/unique_fd.h"

@@ -4,12 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/archive/tar_stream.h"
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "service/templates/container_image.h"
 #include "service/templates/recipe.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/templates/image_config.h"
 
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/bounded_json.h"
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "service/templates/recipe_toml.h"
 
 namespace glovebox {

@@ -4,13 +4,13 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 // A file is parsed without exceptions: errors are values.
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "language/toml_guard.h"
 

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/base64.h"
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "base/sys/tree.h"
 #include "base/text.h"
 #include "service/network/edge_credentials.h"

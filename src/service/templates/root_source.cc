@@ -11,11 +11,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
 
 #include "base/digest/digest.h"
+#include "base/json/json.h"
 #include "base/sys/beneath.h"
 #include "base/sys/tree.h"
 #include "base/text.h"

@@ -5,12 +5,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/text.h"
 
 namespace glovebox {

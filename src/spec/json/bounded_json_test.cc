@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/json/json.h"
 
 namespace glovebox {
 namespace {

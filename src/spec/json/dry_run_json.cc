@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/json/dry_run_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/text.h"
 #include "base/time_text.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/json/error_json.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/schema.h"
 

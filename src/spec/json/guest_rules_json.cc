@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/json/guest_rules_json.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "base/json/json.h"
 
 namespace glovebox {
 namespace {

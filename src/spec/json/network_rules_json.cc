@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/bounded_json.h"
 

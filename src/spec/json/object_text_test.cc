@@ -5,7 +5,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
+
+#include "base/json/json.h"
 
 namespace glovebox {
 namespace {

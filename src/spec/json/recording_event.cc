@@ -2,9 +2,9 @@
 #include "spec/json/recording_event.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "base/json/json.h"
 #include "spec/json/object_text.h"
 
 namespace glovebox {

@@ -2,10 +2,10 @@
 #include "spec/json/tool_json.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/bounded_json.h"
 #include "spec/json/raw_json.h"

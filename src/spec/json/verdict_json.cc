@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/json/verdict_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/base64.h"
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/dry_run_json.h"
 #include "spec/json/object_text.h"

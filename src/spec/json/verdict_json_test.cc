@@ -10,8 +10,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "spec/json/error_json.h"
 

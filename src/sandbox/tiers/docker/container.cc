@@ -9,9 +9,9 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/sys/raw.h"
 #include "sandbox/runtime_directory.h"
 #include "sandbox/tiers/docker/request.h"

@@ -17,11 +17,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "spec/json/bounded_json.h"

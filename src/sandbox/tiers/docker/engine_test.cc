@@ -10,13 +10,13 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json/json.h"
 #include "base/unique_fd.h"
 
 namespace glovebox::docker {

@@ -9,11 +9,11 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/archive/tar.h"
+#include "base/json/json.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "sandbox/system_view.h"

@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/text.h"
 #include "sandbox/cgroup_host.h"
 #include "sandbox/launcher/protocol.h"

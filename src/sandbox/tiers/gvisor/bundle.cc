@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/unique_fd.h"
 #include "sandbox/machine.h"
 #include "sandbox/system_view.h"

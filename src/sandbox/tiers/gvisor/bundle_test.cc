@@ -8,9 +8,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+
+#include "base/json/json.h"
 
 namespace glovebox {
 namespace {

@@ -11,9 +11,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json/json.h"
 #include "base/sys/descriptors.h"
 #include "base/text.h"
 

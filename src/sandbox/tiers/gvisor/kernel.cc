@@ -21,12 +21,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json/json.h"
 #include "base/sys/kernel_abi.h"
 #include "base/sys/memory_file.h"
 #include "base/sys/raw.h"
