@@ -87,7 +87,7 @@ function(gb_test name)
   target_link_libraries(gb_${name} PRIVATE
     ${arg_LIBRARIES} gb_build_flags GTest::gmock GTest::gtest_main)
   # What is tested is optimized as it is shipped; optimizing the tests would only take time.
-  target_compile_options(gb_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0 -g0 -U_FORTIFY_SOURCE>)
+  target_compile_options(gb_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g0>)
   if(NOT arg_SHARDS)
     gtest_discover_tests(gb_${name} NO_PRETTY_VALUES PROPERTIES LABELS "${arg_LABELS}" DISCOVERY_TIMEOUT 60)
     return()
