@@ -258,6 +258,8 @@ void LocalService::look_for_ended() {
         book_.set_state_since(entry,
                               found->get<bool>() ? SandboxState::kPaused : SandboxState::kRunning);
       }
+    } else if (sleeps_on_disk(entry.info)) {
+      continue;  // Resumed meanwhile or not, nothing of it had to be in the keeper.
     } else if (const bool saving = is_being_saved(entry.info.id); !saving) {
       // It may have been saved since `known` was read, which its entry says by now.
       const auto now = book_.find(entry.tenant, entry.info.id);
