@@ -348,7 +348,7 @@ MathAccent find_math_accent(std::string_view name) {
 std::string math_letter(std::string_view alphabet, char c) {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   if (alphabet == "mathbf" && c >= '0' && c <= '9') {
-    return utf8(0x1D7CEU + static_cast<unsigned int>(c - '0'));
+    return beyond_basic_plane(0x1D7CEU + static_cast<unsigned int>(c - '0'));
   }
   if (!is_letter) {
     return std::string(1, c);
