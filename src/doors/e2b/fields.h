@@ -30,7 +30,7 @@ Result<Json> read_object(http::Request& request, std::size_t most);
 // forms of a protobuf message. Null when it is not there.
 const Json* member(const Json& object, std::string_view name);
 
-// The same of what we wrote ourselves: empty when it is not there or is no text.
+// The same for who takes anything else as nothing: empty when it is not there or is no text.
 std::string text_of(const Json& object, std::string_view name);
 
 Result<std::optional<std::string>> text_member(const Json& object, std::string_view name);
