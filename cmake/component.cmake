@@ -19,7 +19,7 @@ target_compile_options(gb_c_build_flags INTERFACE -Wall -Wextra -Wshadow $<$<BOO
 # gb_unity_groups(<sources> <separate>)
 #
 # Says which of the sources are compiled as one, for targets whose UNITY_BUILD_MODE is GROUP: each
-# list in `separate`, and of what is not there sixteen after sixteen.
+# list in `separate`, and of what is not there 24 after 24.
 function(gb_unity_groups sources separate)
   foreach(files IN LISTS separate)
     separate_arguments(files UNIX_COMMAND "${files}")
@@ -35,7 +35,7 @@ function(gb_unity_groups sources separate)
   endforeach()
   set(index 0)
   foreach(file IN LISTS sources)
-    math(EXPR batch "${index} / 16")
+    math(EXPR batch "${index} / 24")
     math(EXPR index "${index} + 1")
     set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${batch})
   endforeach()

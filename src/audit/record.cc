@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kFirst = R"({"seq":)";
 constexpr std::string_view kPrevious = R"(,"prev":")";
 constexpr std::string_view kHash = R"(,"hash":")";
-constexpr std::string_view kSignature = R"(,"signature":")";
+constexpr std::string_view kSignatureMember = R"(,"signature":")";
 constexpr std::string_view kEnd = R"("})";
 constexpr std::size_t kSignatureSize = 128;
 // Bytes of a record without room for growing: its texts, and what the chain adds to them.
@@ -106,7 +106,7 @@ std::string body_of(std::string_view fields,
 
 std::string end_line(std::string& body, std::string_view signature) {
   if (!signature.empty()) {
-    body += kSignature;
+    body += kSignatureMember;
     body += signature;
     body += '"';
   }
@@ -141,7 +141,7 @@ Result<Link> parse_link(std::string_view line) {
     return no_record("it has no hash");
   }
   link.hashed = rest;
-  link.signature = take_last(rest, kSignature, kSignatureSize);
+  link.signature = take_last(rest, kSignatureMember, kSignatureSize);
   link.signed_part = rest;
   return link;
 }

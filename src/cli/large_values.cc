@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 // As much as an agent keeps at all.
 constexpr std::uint64_t kMaxSize = 64UL << 20;
 constexpr std::uint64_t kPiece = 4UL << 20;
-constexpr auto kPatience = 30s;
+constexpr auto kFetchPatience = 30s;
 constexpr std::size_t kMaxEntries = 1'000;
 
 Error gone(const std::string& why) {
@@ -52,7 +52,7 @@ std::optional<LargeValues::Entry> LargeValues::find(std::string_view mime,
 
 Result<std::string> LargeValues::fetch(Context& context, const notebook::Reference& reference) {
   auto bytes = notebook::bytes_of_fetched(
-      GB_TRY(fetch_encoded(context, reference, Clock::now() + kPatience)), reference.mime);
+      GB_TRY(fetch_encoded(context, reference, Clock::now() + kFetchPatience)), reference.mime);
   return bytes ? Result<std::string>(std::move(*bytes)) : gone("");
 }
 

@@ -26,7 +26,7 @@
 namespace glovebox::cli {
 namespace {
 
-constexpr const char* kRunFooter =
+constexpr const char* kNotebookRunFooter =
     R"(Without -o and --to, writes IN.run.ipynb next to IN. If a cell fails, the notebook is still
 written with the outputs so far.
 
@@ -317,7 +317,7 @@ int export_notebook(const NotebookOptionsText& options) {
 
 void add_run_command(CLI::App& app, Action* action) {
   auto* const command = app.add_subcommand("run", "Run a notebook in a fresh sandbox");
-  command->footer(kRunFooter);
+  command->footer(kNotebookRunFooter);
   auto options = std::make_shared<NotebookOptionsText>();
   command->add_option("IN", options->in, "The notebook; '-' reads standard input")->required();
   command

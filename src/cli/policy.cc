@@ -32,7 +32,7 @@ using policy::Assessment;
 using policy::Example;
 using policy::Policy;
 
-constexpr std::size_t kMaxCode = 16 * 1024 * 1024;
+constexpr std::size_t kMaxCheckedCode = 16 * 1024 * 1024;
 constexpr int kExitAsk = 1;
 constexpr int kExitWrongExamples = 1;
 
@@ -113,7 +113,7 @@ Result<int> check(const PolicyOptions& options) {
   }
   const Policy policy = GB_TRY(load_policy(options.policy));
   const std::string code =
-      GB_TRY(read_whole_input(options.code, kMaxCode, "check the part that matters"));
+      GB_TRY(read_whole_input(options.code, kMaxCheckedCode, "check the part that matters"));
   const Registry registry = Registry::load(Registry::user_directories());
   const Language language =
       GB_TRY(options.language.empty()

@@ -8,7 +8,7 @@
 namespace glovebox::cli {
 namespace {
 
-bool is_blank(std::string_view line) {
+bool is_blank_line(std::string_view line) {
   return line.find_first_not_of(" \t\r") == std::string_view::npos;
 }
 
@@ -32,7 +32,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 class Cells {
  public:
   void add(std::string_view line) {
-    if (!current_.empty() || !is_blank(line)) {
+    if (!current_.empty() || !is_blank_line(line)) {
       current_ += std::string(line) + "\n";
     }
   }
@@ -40,7 +40,7 @@ class Cells {
     while (current_.ends_with('\n')) {
       current_.pop_back();
     }
-    if (!is_blank(current_)) {
+    if (!is_blank_line(current_)) {
       cells_.push_back(std::move(current_));
     }
     current_.clear();
@@ -72,11 +72,11 @@ std::vector<std::string> split_cells(std::string_view text,
       continue;
     }
     cells.add(line);
-    if (marked || !is_blank(line) || cells.current().empty()) {
+    if (marked || !is_blank_line(line) || cells.current().empty()) {
       continue;
     }
-    const auto next =
-        std::find_if_not(lines.begin() + static_cast<std::ptrdiff_t>(at), lines.end(), is_blank);
+    const auto next = std::find_if_not(lines.begin() + static_cast<std::ptrdiff_t>(at), lines.end(),
+                                       is_blank_line);
     if ((next == lines.end() || !is_indented(*next)) && is_complete(cells.current())) {
       cells.end();
     }

@@ -33,7 +33,7 @@ constexpr auto kWorthMeasuring = 2ms;
 // The beginning of a cell that is over by then goes along with its end, and wakes nobody.
 constexpr auto kLonelyStart = 1ms;
 // How long a process may take to be gone after it was killed.
-constexpr auto kLastBreath = 5s;
+constexpr auto kTimeToBeGone = 5s;
 
 // What results may hold of our memory, before they are dropped.
 constexpr std::size_t kMaxResults = 64UL << 20;
@@ -172,7 +172,7 @@ void Executing::wait_for_something() {
 void Executing::settle() {
   AgentProcess& process = *context_.process_;
   process.settle();
-  const Clock::time_point deadline = now() + kLastBreath;
+  const Clock::time_point deadline = now() + kTimeToBeGone;
   while (!process.settled() && now() < deadline) {
     const std::array<pollfd, 2> watched = process.watch();
     std::array<pollfd, 4> polled = {{{context_.streams_.out.get(), POLLIN, 0},
@@ -351,12 +351,12 @@ bool Executing::has_ended() {
   if (!wait_status_) {
     wait_status_ = context_.process_->wait_status();
   }
-  if (!wait_status_ && killed_ && now() >= killed_at_ + kLastBreath) {
+  if (!wait_status_ && killed_ && now() >= killed_at_ + kTimeToBeGone) {
     wait_status_ = SIGKILL;
   }
   if (wait_status_ && !link_lost_) {
     // Its last words. A process that it left may have its socket, and never be silent.
-    const auto until = std::chrono::steady_clock::now() + kLastBreath;
+    const auto until = std::chrono::steady_clock::now() + kTimeToBeGone;
     for (bool more = true; more && std::chrono::steady_clock::now() < until;) {
       const auto taken = take_messages();
       more = taken && taken.value();

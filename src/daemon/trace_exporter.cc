@@ -26,7 +26,7 @@ constexpr const char* kTracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 constexpr const char* kPath = "/v1/traces";
 constexpr std::size_t kMostAnswer = 64UL << 10;
 // A shutdown may wait as long.
-constexpr auto kPatience = 5s;
+constexpr auto kExportPatience = 5s;
 
 std::string first_of(const Environment& environment, const char* specific, const char* general) {
   const std::string value = environment(specific);
@@ -137,8 +137,8 @@ class Exporter {
         log_(log),
         client_({.server = options_.server,
                  .authorities = options_.authorities,
-                 .connect_patience = kPatience,
-                 .patience = kPatience}) {}
+                 .connect_patience = kExportPatience,
+                 .patience = kExportPatience}) {}
 
   Tracer::Outcome send(const std::vector<trace::SpanRecord>& batch) {
     http::Headers headers = options_.headers;

@@ -44,7 +44,7 @@ constexpr microseconds kFastestCheck = 2ms;
 constexpr double kNearly = 0.75;
 
 // The process of a sandbox that is ours: the warden.
-constexpr std::uint64_t kOwnProcesses = 1;
+constexpr std::uint64_t kProcessesOfOurs = 1;
 
 void add_environment(std::vector<std::string>& to, const Environment& from) {
   for (const auto& [name, value] : from) {
@@ -141,7 +141,7 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   if (!cgroup.limits_pids() && features.limits_pids) {
     // gVisor counts a process for the user that it was born as: not the one that the warden starts.
     request.processes = features.own_kernel ? std::max<std::uint64_t>(limits.pids, 2) - 1
-                                            : limits.pids + kOwnProcesses;
+                                            : limits.pids + kProcessesOfOurs;
   }
   if (!cgroup.limits_memory()) {
     request.data_size = most_data(limits);

@@ -6,18 +6,19 @@
 namespace glovebox {
 namespace {
 
-constexpr SqlPart kSelect =
+constexpr SqlPart kSelectTemplates =
     "SELECT tenant, name, source, content_hash, made_from, settings, created FROM templates ";
 // The tenant's own sorts before the shared one, whose tenant is ''.
 constexpr auto kFind =
-    kSelect + SqlPart("WHERE tenant IN (?1, '') AND name = ?2 ORDER BY tenant DESC LIMIT 1");
+    kSelectTemplates +
+    SqlPart("WHERE tenant IN (?1, '') AND name = ?2 ORDER BY tenant DESC LIMIT 1");
 constexpr auto kVisible =
-    kSelect + SqlPart(
-                  "AS seen WHERE tenant = ?1 OR (tenant = '' AND NOT EXISTS (SELECT 1 FROM"
-                  " templates AS own WHERE own.tenant = ?1 AND own.name = seen.name))"
-                  " ORDER BY name");
+    kSelectTemplates + SqlPart(
+                           "AS seen WHERE tenant = ?1 OR (tenant = '' AND NOT EXISTS (SELECT 1 FROM"
+                           " templates AS own WHERE own.tenant = ?1 AND own.name = seen.name))"
+                           " ORDER BY name");
 
-// In the order of kSelect.
+// In the order of kSelectTemplates.
 TemplateRecord take(Statement& row) {
   TemplateRecord record;
   record.tenant = row.text();
@@ -95,7 +96,7 @@ Result<std::vector<TemplateRecord>> TemplateRecords::visible_to(std::string_view
 
 Result<std::vector<TemplateRecord>> TemplateRecords::all() {
   return database_.read([&](Connection& connection) -> Result<std::vector<TemplateRecord>> {
-    Statement rows = GB_TRY(connection.query(kSelect));
+    Statement rows = GB_TRY(connection.query(kSelectTemplates));
     std::vector<TemplateRecord> records;
     while (GB_TRY(rows.next())) {
       records.push_back(take(rows));

@@ -111,13 +111,13 @@ Result<int> revoke(const KeyOptionsText& options) {
   return 0;
 }
 
-CLI::App* add_one(CLI::App& group,
-                  const char* name,
-                  const char* words,
-                  const char* footer,
-                  const std::shared_ptr<KeyOptionsText>& options,
-                  Result<int> (*run)(const KeyOptionsText&),
-                  Action* action) {
+CLI::App* add_subcommand(CLI::App& group,
+                         const char* name,
+                         const char* words,
+                         const char* footer,
+                         const std::shared_ptr<KeyOptionsText>& options,
+                         Result<int> (*run)(const KeyOptionsText&),
+                         Action* action) {
   auto* const command = group.add_subcommand(name, words);
   command->footer(footer);
   add_daemon_options(*command, options->daemon);
@@ -136,11 +136,11 @@ void add_key(CLI::App& app, bool described, Action* action) {
     return;
   }
   auto options = std::make_shared<KeyOptionsText>();
-  auto* const creating =
-      add_one(*group, "create", "Create a key and print it once",
-              "Examples:\n  glovebox key create\n  glovebox key create --scope read --expires 30d\n"
-              "  glovebox key create --tenant acme --scope run --json",
-              options, create, action);
+  auto* const creating = add_subcommand(
+      *group, "create", "Create a key and print it once",
+      "Examples:\n  glovebox key create\n  glovebox key create --scope read --expires 30d\n"
+      "  glovebox key create --tenant acme --scope run --json",
+      options, create, action);
   creating
       ->add_option("--scope", options->scopes,
                    "Scope: read, run, admin or approve; repeatable [default: run and read]")
@@ -154,24 +154,24 @@ void add_key(CLI::App& app, bool described, Action* action) {
                    "Lifetime of the key: 12h, 30d [default: never expires]")
       ->type_name("TIME");
   options = std::make_shared<KeyOptionsText>();
-  add_one(*group, "ls", "List keys, oldest first, without their secret values",
-          "Examples:\n  glovebox key ls\n  glovebox key ls --tenant acme --json", options, list,
-          action)
+  add_subcommand(*group, "ls", "List keys, oldest first, without their secret values",
+                 "Examples:\n  glovebox key ls\n  glovebox key ls --tenant acme --json", options,
+                 list, action)
       ->add_option("--tenant", options->tenant, "Only keys of this tenant")
       ->type_name("TENANT");
   options = std::make_shared<KeyOptionsText>();
   auto* const rotating =
-      add_one(*group, "rotate", "Replace a key; the old key keeps working for a while",
-              "Prints the new key once.\n\nExamples:\n  glovebox key rotate ID --overlap 1h",
-              options, rotate, action);
+      add_subcommand(*group, "rotate", "Replace a key; the old key keeps working for a while",
+                     "Prints the new key once.\n\nExamples:\n  glovebox key rotate ID --overlap 1h",
+                     options, rotate, action);
   rotating->add_option("ID", options->id, "The key's id")->required();
   rotating
       ->add_option("--overlap", options->overlap,
                    "How long the old key keeps working [default: 1h]")
       ->type_name("TIME");
   options = std::make_shared<KeyOptionsText>();
-  add_one(*group, "revoke", "Revoke a key immediately", "Examples:\n  glovebox key revoke ID",
-          options, revoke, action)
+  add_subcommand(*group, "revoke", "Revoke a key immediately",
+                 "Examples:\n  glovebox key revoke ID", options, revoke, action)
       ->add_option("ID", options->id, "The key's id")
       ->required();
 }

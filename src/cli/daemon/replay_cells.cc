@@ -177,21 +177,21 @@ class Replica {
   std::string path_;
 };
 
-struct Cell {
+struct RepeatedCell {
   std::string left_out{};  // Why it was not executed, or not compared; empty: it was.
   std::vector<Difference> differences{};
   Json verdict{};
 };
 
-Result<Cell> repeat(DaemonClient& daemon, const std::string& context, const Step& step) {
+Result<RepeatedCell> repeat(DaemonClient& daemon, const std::string& context, const Step& step) {
   Json request = GB_TRY(request_in(step.start, "a cell"));
   if (request.value("dry_run", false)) {
-    return Cell{.left_out = "a dry run is not repeated"};
+    return RepeatedCell{.left_out = "a dry run is not repeated"};
   }
   // Nobody is there to answer.
-  Cell cell{.left_out = request.contains("tools") || request.contains("allow_input")
-                            ? "it had tools or input, which nobody answers now"
-                            : ""};
+  RepeatedCell cell{.left_out = request.contains("tools") || request.contains("allow_input")
+                                    ? "it had tools or input, which nobody answers now"
+                                    : ""};
   request.erase("tools");
   request.erase("allow_input");
   cell.verdict = GB_TRY(daemon.ask("POST", context + "/execute", request));
@@ -204,7 +204,7 @@ Result<Cell> repeat(DaemonClient& daemon, const std::string& context, const Step
   return cell;
 }
 
-Json json_of(const Cell& cell, std::size_t number) {
+Json json_of(const RepeatedCell& cell, std::size_t number) {
   return {{"cell", number},
           {"same", cell.differences.empty()},
           {"left_out", cell.left_out.empty() ? Json() : Json(cell.left_out)},
@@ -214,7 +214,7 @@ Json json_of(const Cell& cell, std::size_t number) {
 
 void print(const Wanted& wanted,
            const History& history,
-           const std::vector<Cell>& cells,
+           const std::vector<RepeatedCell>& cells,
            bool same) {
   std::cout << "recorded " << printable(text_in(history.steps.front().start, "time")) << ", "
             << cells.size() << (cells.size() == 1 ? " cell of " : " cells of ")
@@ -251,7 +251,7 @@ Result<int> replay_cells(DaemonClient& daemon, const std::string& id, bool as_js
   }
   Replica replica = GB_TRY(Replica::make(daemon, request));
   const std::string context = GB_TRY(replica.context(wanted.context, history.context));
-  std::vector<Cell> cells;
+  std::vector<RepeatedCell> cells;
   bool same = true;
   for (const Step& step : history.steps) {
     if (step.restarts) {

@@ -13,7 +13,7 @@
 namespace glovebox::e2b {
 namespace {
 
-constexpr std::size_t kMaxBody = 32 << 20;
+constexpr std::size_t kMaxCellBody = 32 << 20;
 
 // E2B's server sets no limit of its own: the client goes away when it has waited enough, and that
 // interrupts the code. This one is for clients that never do.
@@ -30,7 +30,7 @@ struct Wish {
 };
 
 Result<Wish> parse_wish(http::Request& request) {
-  const Json body = GB_TRY(read_object(request, kMaxBody));
+  const Json body = GB_TRY(read_object(request, kMaxCellBody));
   Wish wish;
   auto code = GB_TRY(text_member(body, "code"));
   if (!code) {
@@ -113,7 +113,7 @@ void Interpreter::create(const Visit& visit, http::Request& request, http::Respo
   std::string language;
   std::string cwd;
   const auto parsed = [&]() -> Result<void> {
-    const Json body = GB_TRY(read_object(request, kMaxBody));
+    const Json body = GB_TRY(read_object(request, kMaxCellBody));
     language = normal_language(GB_TRY(text_member(body, "language")).value_or("python"));
     cwd = GB_TRY(text_member(body, "cwd")).value_or("");
     if (!cwd.empty()) {

@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMaxBody = 4UL << 20;
+constexpr std::size_t kMaxBuildBody = 4UL << 20;
 // Of a tenant, which loses its oldest for a further one. Nothing here is shared with another
 // tenant.
 constexpr std::size_t kMostBuilds = 64;
@@ -241,7 +241,7 @@ void TemplateBuilds::keep(const Build& build,
 }
 
 Result<void> TemplateBuilds::start(ControlCall& call) {
-  const Json body = GB_TRY(read_object(call.request, kMaxBody));
+  const Json body = GB_TRY(read_object(call.request, kMaxBuildBody));
   const std::shared_ptr<Build> build =
       GB_TRY(find(call.caller, call.arguments[0], call.arguments[1]));
   // A thread is started by copying what it is given.

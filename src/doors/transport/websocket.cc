@@ -178,8 +178,8 @@ class Outcome {
 };
 
 // Used by the loop's thread only, but for the outcomes and for `in` between two reads.
-struct State {
-  State(asio::io_context& loop, std::unique_ptr<Channel> channel, std::string rest)
+struct SocketState {
+  SocketState(asio::io_context& loop, std::unique_ptr<Channel> channel, std::string rest)
       : io(loop), stream(loop, std::move(channel), std::move(rest)) {}
 
   asio::io_context& io;
@@ -191,7 +191,7 @@ struct State {
   std::shared_ptr<void> held;  // Let go before the descriptor is closed.
 };
 
-void set_bounds(State& state) {
+void set_bounds(SocketState& state) {
   websocket::stream_base::timeout timeout{};
   timeout.handshake_timeout = std::chrono::seconds(15);
   timeout.idle_timeout = std::chrono::seconds(60);
@@ -203,7 +203,7 @@ void set_bounds(State& state) {
 
 class BeastWebSocket final : public WebSocket {
  public:
-  explicit BeastWebSocket(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  explicit BeastWebSocket(std::shared_ptr<SocketState> state) : state_(std::move(state)) {}
   BeastWebSocket(const BeastWebSocket&) = delete;
   BeastWebSocket& operator=(const BeastWebSocket&) = delete;
 
@@ -272,7 +272,7 @@ class BeastWebSocket final : public WebSocket {
  private:
   static constexpr std::size_t kKeptBuffer = 64 * 1024;
 
-  std::shared_ptr<State> state_;
+  std::shared_ptr<SocketState> state_;
   std::mutex write_mutex_;
   std::atomic<bool> closing_{false};
 };
@@ -285,7 +285,7 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(asio::io_context& io,
                                                     const Head& head,
                                                     std::string_view protocol,
                                                     std::shared_ptr<void> held) {
-  auto state = std::make_shared<State>(io, std::move(channel), std::move(in));
+  auto state = std::make_shared<SocketState>(io, std::move(channel), std::move(in));
   state->held = std::move(held);
   beast::http::request<beast::http::empty_body> request;
   request.method_string(head.method);
@@ -315,7 +315,7 @@ Result<std::unique_ptr<WebSocket>> connect_websocket(asio::io_context& io,
                                                      std::string_view host,
                                                      std::string_view target,
                                                      const Headers& headers) {
-  auto state = std::make_shared<State>(io, std::move(channel), std::string());
+  auto state = std::make_shared<SocketState>(io, std::move(channel), std::string());
   set_bounds(*state);
   state->stream.set_option(
       websocket::stream_base::decorator([headers](websocket::request_type& request) {

@@ -25,7 +25,7 @@ using policy::Assessment;
 using policy::Policy;
 
 // How often a listener is looked after who waits.
-constexpr std::chrono::seconds kBeat{1};
+constexpr std::chrono::seconds kGateBeat{1};
 // A dry run is kept for longer than its question, so that what is approved last can be committed.
 constexpr std::chrono::seconds kDecisionTime{60};
 
@@ -80,7 +80,7 @@ Result<NamedLocks::Held> wait_turn(NamedLocks& turns,
                                    std::string_view name,
                                    const EventSink& sink) {
   for (;;) {
-    if (auto turn = turns.take(name, kBeat)) {
+    if (auto turn = turns.take(name, kGateBeat)) {
       return std::move(*turn);
     }
     if (!sink({})) {

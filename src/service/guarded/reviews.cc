@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
 // How often a listener is looked after who waits.
-constexpr std::chrono::seconds kBeat{1};
+constexpr std::chrono::seconds kReviewBeat{1};
 constexpr std::size_t kMostReason = 4'096;
 
 std::string text_of(const Json& json) {
@@ -97,7 +97,7 @@ ReviewReply Reviews::ask(const Caller& caller,
       reply.reason = "the client left before it was reviewed";
       break;
     }
-    changed_.wait_until(lock, std::min(deadline, steady_clock::now() + kBeat),
+    changed_.wait_until(lock, std::min(deadline, steady_clock::now() + kReviewBeat),
                         [&] { return entry->second.reply.has_value(); });
   }
   if (entry->second.reply) {

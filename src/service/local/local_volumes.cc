@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kLongestVolumeName = 128;
 constexpr std::size_t kMostVolumes = 1'000;  // Of a tenant.
 
 Result<void> check_name(const std::string& name) {
@@ -23,7 +23,7 @@ Result<void> check_name(const std::string& name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';
   };
-  if (name.empty() || name.size() > kLongestName || !std::ranges::all_of(name, fits) ||
+  if (name.empty() || name.size() > kLongestVolumeName || !std::ranges::all_of(name, fits) ||
       name == "." || name == "..") {
     return Error(ErrorCode::kInvalid, "invalid volume name '" + printable(name) + "'",
                  "use 1 to 128 letters, digits, '.', '_' or '-'");

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kMostTime = 10s;
+constexpr auto kMostCompileTime = 10s;
 constexpr std::ptrdiff_t kMostJobs = 16;
 constexpr std::ptrdiff_t kMostJobsOfTenant = 4;
 constexpr const char* kModule = "module.wasm";
@@ -26,7 +26,7 @@ Result<std::string> compile_in_sandbox(const ReadyKind& kind,
   ReadySandbox sandbox = GB_TRY(make_ready(kind));
   GB_TRY(write_program(*sandbox, code, kModule, 0644));
   RunOptions options{.limits = kind.limits, .cancel_fd = cancel_fd};
-  options.limits.wall = kMostTime;
+  options.limits.wall = kMostCompileTime;
   options.limits.output = Bytes{CompiledModules::Bounds{}.of_one + 1};
   RunOutcome outcome = GB_TRY(sandbox.compile(kind.directory + "/" + kModule, options));
   (void)sandbox->end();
