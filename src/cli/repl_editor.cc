@@ -70,7 +70,7 @@ ScreenSize editor_size(EditLine* editor) {
           .rows = static_cast<std::size_t>(std::max(0, rows))};
 }
 
-bool is_blank(std::string_view text) {
+bool is_blank_text(std::string_view text) {
   return text.find_first_not_of(" \t\n") == std::string_view::npos;
 }
 
@@ -367,7 +367,7 @@ unsigned char ReplEditor::complete_here() {
   const LineInfo* const line = ::el_line(editor_);
   const std::string head(line->buffer, static_cast<std::size_t>(line->cursor - line->buffer));
   const std::size_t last_line = head.rfind('\n') + 1;
-  if (answering_ || is_blank(head.substr(last_line))) {
+  if (answering_ || is_blank_text(head.substr(last_line))) {
     return ::el_insertstr(editor_, "    ") == 0 ? CC_REFRESH : CC_ERROR;
   }
   const std::string code = before_ + head;

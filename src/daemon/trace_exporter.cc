@@ -19,7 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using trace::Tracer;
-using Environment = std::function<std::string(const char* name)>;
+using Variables = std::function<std::string(const char* name)>;
 
 constexpr const char* kEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT";
 constexpr const char* kTracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
@@ -28,7 +28,7 @@ constexpr std::size_t kMostAnswer = 64UL << 10;
 // A shutdown may wait as long.
 constexpr auto kExportPatience = 5s;
 
-std::string first_of(const Environment& environment, const char* specific, const char* general) {
+std::string first_of(const Variables& environment, const char* specific, const char* general) {
   const std::string value = environment(specific);
   return value.empty() ? environment(general) : value;
 }
@@ -121,7 +121,7 @@ Result<double> read_ratio(const std::string& text) {
 
 // Of the samplers of the specification, as far as a ratio says the same. A caller's decision counts
 // in any case.
-Result<double> ratio_of(const Environment& environment) {
+Result<double> ratio_of(const Variables& environment) {
   const std::string sampler = environment("OTEL_TRACES_SAMPLER");
   if (sampler.ends_with("always_off")) {
     return 0.0;
@@ -189,7 +189,7 @@ std::string trace_counters_text(const trace::Tracer::Counts& counts) {
 
 Result<TraceOptions> read_trace_options(const std::string& endpoint,
                                         const std::string& ratio,
-                                        const Environment& environment) {
+                                        const Variables& environment) {
   TraceOptions options;
   const std::string whole = endpoint.empty() ? environment(kTracesEndpoint) : std::string();
   const std::string base = endpoint.empty() ? environment(kEndpoint) : endpoint;

@@ -8,7 +8,7 @@ namespace glovebox {
 namespace {
 
 // Names longer than this could not be file names.
-constexpr std::size_t kMaxName = 200;
+constexpr std::size_t kMaxClassName = 200;
 
 constexpr std::array<std::string_view, 4> kTypeWords = {"class", "interface", "enum", "record"};
 
@@ -98,12 +98,12 @@ JavaNames java_names(std::string_view code) {
     } else if (depth == 0 && token == "package") {
       package.clear();
       for (token = scanner.next(); !token.empty() && token != ";"; token = scanner.next()) {
-        if (package.size() < kMaxName) {
+        if (package.size() < kMaxClassName) {
           package += token;
         }
       }
     } else if (depth == 0 && declares_type(previous) && is_word(token.front()) &&
-               token.size() <= kMaxName) {
+               token.size() <= kMaxClassName) {
       current = token;
       if (first_type.empty()) {
         first_type = current;

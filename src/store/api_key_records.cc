@@ -6,12 +6,12 @@
 namespace glovebox {
 namespace {
 
-constexpr SqlPart kSelectKeys =
+constexpr SqlPart kSelect =
     "SELECT id, tenant, hash, scopes, last_four, created, expires, revoked FROM api_keys ";
-constexpr auto kKeysOfTenant = kSelectKeys + SqlPart("WHERE tenant = ?1 ORDER BY created, id");
-constexpr auto kAllKeys = kSelectKeys + SqlPart("ORDER BY created, id");
+constexpr auto kOfTenant = kSelect + SqlPart("WHERE tenant = ?1 ORDER BY created, id");
+constexpr auto kAll = kSelect + SqlPart("ORDER BY created, id");
 
-// In the order of kSelectKeys.
+// In the order of kSelect.
 Result<std::vector<ApiKeyRecord>> take_all(Statement& row) {
   std::vector<ApiKeyRecord> records;
   while (GB_TRY(row.next())) {
@@ -72,14 +72,14 @@ Result<void> ApiKeyRecords::revoke(std::string_view tenant, std::string_view id,
 
 Result<std::vector<ApiKeyRecord>> ApiKeyRecords::of_tenant(std::string_view tenant) {
   return database_.read([&](Connection& connection) -> Result<std::vector<ApiKeyRecord>> {
-    Statement rows = GB_TRY(connection.query(kKeysOfTenant, tenant));
+    Statement rows = GB_TRY(connection.query(kOfTenant, tenant));
     return take_all(rows);
   });
 }
 
 Result<std::vector<ApiKeyRecord>> ApiKeyRecords::all() {
   return database_.read([](Connection& connection) -> Result<std::vector<ApiKeyRecord>> {
-    Statement rows = GB_TRY(connection.query(kAllKeys));
+    Statement rows = GB_TRY(connection.query(kAll));
     return take_all(rows);
   });
 }

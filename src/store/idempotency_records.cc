@@ -6,9 +6,9 @@ namespace {
 
 using Kind = IdempotencyOutcome::Kind;
 
-constexpr SqlPart kSelectAnswers = "SELECT tenant, key, what, subject, expires FROM idempotency ";
-constexpr auto kUnfinished = kSelectAnswers + SqlPart("WHERE answer IS NULL ORDER BY tenant, key");
-constexpr auto kInFiles = kSelectAnswers + SqlPart("WHERE place = 1 ORDER BY tenant, key");
+constexpr SqlPart kSelect = "SELECT tenant, key, what, subject, expires FROM idempotency ";
+constexpr auto kUnfinished = kSelect + SqlPart("WHERE answer IS NULL ORDER BY tenant, key");
+constexpr auto kInFiles = kSelect + SqlPart("WHERE place = 1 ORDER BY tenant, key");
 
 Result<IdempotencyOutcome> claim_in(Connection& connection,
                                     const IdempotencyClaim& claim,

@@ -13,12 +13,12 @@ namespace {
 
 using State = SandboxRecord::State;
 
-constexpr SqlPart kSelectSandboxes =
+constexpr SqlPart kSelect =
     "SELECT id, tenant, slot, template, tier, state, created, expires, ended_at, on_timeout,"
     " auto_resume, limits, env, metadata, network, extra, walls, storage,"
     " end_reason FROM sandboxes ";
-constexpr auto kFindSandbox = kSelectSandboxes + SqlPart("WHERE tenant = ?1 AND id = ?2");
-constexpr auto kAlive = kSelectSandboxes + SqlPart("WHERE ended_at IS NULL ORDER BY created, id");
+constexpr auto kFind = kSelect + SqlPart("WHERE tenant = ?1 AND id = ?2");
+constexpr auto kAlive = kSelect + SqlPart("WHERE ended_at IS NULL ORDER BY created, id");
 constexpr std::array<std::pair<State, const char*>, 4> kStates = {{
     {State::kCreating, "creating"},
     {State::kRunning, "running"},
@@ -41,7 +41,7 @@ Result<State> state_of(const std::string& name) {
   return found->first;
 }
 
-// In the order of kSelectSandboxes.
+// In the order of kSelect.
 Result<SandboxRecord> take(Statement& row) {
   SandboxRecord record;
   record.id = row.text();
@@ -77,7 +77,7 @@ Result<std::vector<SandboxRecord>> take_all(Statement& rows) {
 Result<SandboxRecord> find_in(Connection& connection,
                               std::string_view tenant,
                               std::string_view id) {
-  Statement rows = GB_TRY(connection.query(kFindSandbox, tenant, id));
+  Statement rows = GB_TRY(connection.query(kFind, tenant, id));
   if (!GB_TRY(rows.next())) {
     return Error(ErrorCode::kNotFound, "no such sandbox");
   }

@@ -47,7 +47,7 @@ bool from_hex(std::string_view text, std::span<unsigned char> into) {
   return true;
 }
 
-Error damaged_secret() {
+Error damaged() {
   return {ErrorCode::kUnavailable, "a secret cannot be decrypted",
           "restore the key file that belongs to the database"};
 }
@@ -100,7 +100,7 @@ Result<std::string> unseal(const std::vector<SecretKey>& keys,
   const auto key = std::ranges::find_if(
       keys, [sealed](const SecretKey& each) { return is_sealed_with(each, sealed); });
   if (key == keys.end()) {
-    return damaged_secret();
+    return damaged();
   }
   const std::string_view content = sealed.substr(kHeadSize, sealed.size() - kHeadSize - kTagSize);
   std::string tag(sealed.substr(sealed.size() - kTagSize));
@@ -121,7 +121,7 @@ Result<std::string> unseal(const std::vector<SecretKey>& keys,
       ::EVP_DecryptFinal_ex(context.get(), bytes_of(value) + value.size(), &size) == 1;
   if (!opened) {
     ::OPENSSL_cleanse(value.data(), value.size());
-    return damaged_secret();
+    return damaged();
   }
   return value;
 }
@@ -150,7 +150,7 @@ Result<std::vector<SecretKey>> SecretKeyFile::read() const {
   }
   ::OPENSSL_cleanse(text.data(), text.size());
   if (!whole) {
-    return Error(ErrorCode::kInvalid, "the secrets key file is damaged_secret",
+    return Error(ErrorCode::kInvalid, "the secrets key file is damaged",
                  "restore it from a backup");
   }
   return keys;

@@ -9,19 +9,19 @@
 namespace glovebox {
 namespace {
 
-constexpr SqlPart kSelectSecrets =
+constexpr SqlPart kSelect =
     "SELECT tenant, name, id, version, metadata, created, updated FROM secrets ";
-constexpr auto kAllSecrets = kSelectSecrets + SqlPart("ORDER BY id");
+constexpr auto kAll = kSelect + SqlPart("ORDER BY id");
 constexpr Sql kPlain =
     "SELECT tenant, name, id, version, metadata, created, updated, value FROM plain_secrets";
 // A name that looks like another secret's id names the secret that is called so.
-constexpr auto kFindSecret = kSelectSecrets + SqlPart(
-                                                  "WHERE tenant = ?1 AND (name = ?2 OR id = ?2)"
-                                                  " ORDER BY name = ?2 DESC LIMIT 1");
-constexpr auto kSecretsOfTenant =
-    kSelectSecrets + SqlPart("WHERE tenant = ?1 AND name > ?2 ORDER BY name LIMIT ?3");
+constexpr auto kFind = kSelect + SqlPart(
+                                     "WHERE tenant = ?1 AND (name = ?2 OR id = ?2)"
+                                     " ORDER BY name = ?2 DESC LIMIT 1");
+constexpr auto kOfTenant =
+    kSelect + SqlPart("WHERE tenant = ?1 AND name > ?2 ORDER BY name LIMIT ?3");
 
-// In the order of kSelectSecrets.
+// In the order of kSelect.
 Result<SecretRecord> take(Statement& row) {
   SecretRecord record;
   record.tenant = row.text();
@@ -39,7 +39,7 @@ void wipe(std::string& value) { ::explicit_bzero(value.data(), value.size()); }
 Result<SecretRecord> find_in(Connection& connection,
                              std::string_view tenant,
                              std::string_view name_or_id) {
-  Statement row = GB_TRY(connection.query(kFindSecret, tenant, name_or_id));
+  Statement row = GB_TRY(connection.query(kFind, tenant, name_or_id));
   if (!GB_TRY(row.next())) {
     return Error(ErrorCode::kNotFound, "no such secret");
   }
@@ -78,7 +78,7 @@ Result<void> insert_in(Connection& connection,
 }
 
 Result<std::vector<SecretRecord>> all_in(Connection& connection) {
-  Statement rows = GB_TRY(connection.query(kAllSecrets));
+  Statement rows = GB_TRY(connection.query(kAll));
   std::vector<SecretRecord> records;
   while (GB_TRY(rows.next())) {
     records.push_back(GB_TRY(take(rows)));
@@ -233,8 +233,8 @@ Result<std::vector<SecretRecord>> SecretRecords::of_tenant(std::string_view tena
                                                            std::string_view after,
                                                            std::size_t limit) {
   return database_.read([&](Connection& connection) -> Result<std::vector<SecretRecord>> {
-    Statement rows = GB_TRY(
-        connection.query(kSecretsOfTenant, tenant, after, static_cast<std::uint64_t>(limit)));
+    Statement rows =
+        GB_TRY(connection.query(kOfTenant, tenant, after, static_cast<std::uint64_t>(limit)));
     std::vector<SecretRecord> records;
     while (GB_TRY(rows.next())) {
       records.push_back(GB_TRY(take(rows)));

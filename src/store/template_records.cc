@@ -6,19 +6,18 @@
 namespace glovebox {
 namespace {
 
-constexpr SqlPart kSelectTemplates =
+constexpr SqlPart kSelect =
     "SELECT tenant, name, source, content_hash, made_from, settings, created FROM templates ";
 // The tenant's own sorts before the shared one, whose tenant is ''.
 constexpr auto kFind =
-    kSelectTemplates +
-    SqlPart("WHERE tenant IN (?1, '') AND name = ?2 ORDER BY tenant DESC LIMIT 1");
+    kSelect + SqlPart("WHERE tenant IN (?1, '') AND name = ?2 ORDER BY tenant DESC LIMIT 1");
 constexpr auto kVisible =
-    kSelectTemplates + SqlPart(
-                           "AS seen WHERE tenant = ?1 OR (tenant = '' AND NOT EXISTS (SELECT 1 FROM"
-                           " templates AS own WHERE own.tenant = ?1 AND own.name = seen.name))"
-                           " ORDER BY name");
+    kSelect + SqlPart(
+                  "AS seen WHERE tenant = ?1 OR (tenant = '' AND NOT EXISTS (SELECT 1 FROM"
+                  " templates AS own WHERE own.tenant = ?1 AND own.name = seen.name))"
+                  " ORDER BY name");
 
-// In the order of kSelectTemplates.
+// In the order of kSelect.
 TemplateRecord take(Statement& row) {
   TemplateRecord record;
   record.tenant = row.text();
@@ -96,7 +95,7 @@ Result<std::vector<TemplateRecord>> TemplateRecords::visible_to(std::string_view
 
 Result<std::vector<TemplateRecord>> TemplateRecords::all() {
   return database_.read([&](Connection& connection) -> Result<std::vector<TemplateRecord>> {
-    Statement rows = GB_TRY(connection.query(kSelectTemplates));
+    Statement rows = GB_TRY(connection.query(kSelect));
     std::vector<TemplateRecord> records;
     while (GB_TRY(rows.next())) {
       records.push_back(take(rows));

@@ -4,15 +4,14 @@
 namespace glovebox {
 namespace {
 
-constexpr SqlPart kSelectVolumes =
-    "SELECT tenant, name, id, size, inodes, secret, created FROM volumes ";
+constexpr SqlPart kSelect = "SELECT tenant, name, id, size, inodes, secret, created FROM volumes ";
 // A name that looks like another volume's id names the volume that is called so.
-constexpr auto kFindVolume = kSelectVolumes + SqlPart(
-                                                  "WHERE tenant = ?1 AND (name = ?2 OR id = ?2)"
-                                                  " ORDER BY name = ?2 DESC LIMIT 1");
-constexpr auto kVolumesOfTenant = kSelectVolumes + SqlPart("WHERE tenant = ?1 ORDER BY name");
+constexpr auto kFind = kSelect + SqlPart(
+                                     "WHERE tenant = ?1 AND (name = ?2 OR id = ?2)"
+                                     " ORDER BY name = ?2 DESC LIMIT 1");
+constexpr auto kOfTenant = kSelect + SqlPart("WHERE tenant = ?1 ORDER BY name");
 
-// In the order of kSelectVolumes.
+// In the order of kSelect.
 VolumeRecord take(Statement& row) {
   VolumeRecord record;
   record.tenant = row.text();
@@ -42,7 +41,7 @@ Result<void> VolumeRecords::insert(const VolumeRecord& record) {
 
 Result<VolumeRecord> VolumeRecords::find(std::string_view tenant, std::string_view name_or_id) {
   return database_.read([&](Connection& connection) -> Result<VolumeRecord> {
-    Statement row = GB_TRY(connection.query(kFindVolume, tenant, name_or_id));
+    Statement row = GB_TRY(connection.query(kFind, tenant, name_or_id));
     if (!GB_TRY(row.next())) {
       return no_such_volume();
     }
@@ -52,7 +51,7 @@ Result<VolumeRecord> VolumeRecords::find(std::string_view tenant, std::string_vi
 
 Result<std::vector<VolumeRecord>> VolumeRecords::of_tenant(std::string_view tenant) {
   return database_.read([&](Connection& connection) -> Result<std::vector<VolumeRecord>> {
-    Statement rows = GB_TRY(connection.query(kVolumesOfTenant, tenant));
+    Statement rows = GB_TRY(connection.query(kOfTenant, tenant));
     std::vector<VolumeRecord> records;
     while (GB_TRY(rows.next())) {
       records.push_back(take(rows));

@@ -10,7 +10,7 @@ namespace glovebox::cli {
 namespace {
 
 // As git-fast-import(1) reads a path.
-std::string quoted(std::string_view path) {
+std::string quoted_path(std::string_view path) {
   std::string text = "\"";
   for (const char c : path) {
     text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -52,13 +52,13 @@ Result<std::string> commit_changes(const Checkout& checkout,
                        "from " + checkout.commit() + "\n";
   for (const Change& change : changes) {
     if (change.kind == Change::Kind::kDeleted) {
-      stream += "D " + quoted(change.path) + "\n";
+      stream += "D " + quoted_path(change.path) + "\n";
     }
   }
   for (const Change& change : changes) {
     if (change.kind != Change::Kind::kDeleted) {
       const char* const mode = change.is_link ? "120000" : change.executable ? "100755" : "100644";
-      stream += std::string("M ") + mode + " inline " + quoted(change.path) + "\n" +
+      stream += std::string("M ") + mode + " inline " + quoted_path(change.path) + "\n" +
                 data_of(change.content);
     }
   }

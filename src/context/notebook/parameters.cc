@@ -15,8 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kInjected = "injected-parameters";
-constexpr std::size_t kMaxDepth = 50;
-constexpr std::size_t kMaxValues = 100'000;
+constexpr std::size_t kMaxParameterDepth = 50;
+constexpr std::size_t kMaxParameterValues = 100'000;
 
 // How one language writes values. Texts never contain anything but what the language's own string
 // syntax yields: a value must not be able to become code.
@@ -179,8 +179,9 @@ bool is_name(std::string_view name) {
 }
 
 Json parse_value(const std::string& text) {
-  return check_json_bounds(text, kMaxDepth, kMaxValues) ? Json::parse(text, nullptr, false)
-                                                        : Json(Json::value_t::discarded);
+  return check_json_bounds(text, kMaxParameterDepth, kMaxParameterValues)
+             ? Json::parse(text, nullptr, false)
+             : Json(Json::value_t::discarded);
 }
 
 }  // namespace

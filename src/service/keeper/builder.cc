@@ -54,7 +54,7 @@ constexpr std::size_t kMostPassed = 200;
 // No build takes so long: each command of it has its own limit.
 constexpr auto kLongest = 6h;
 // For one that is canceled to end what it has started.
-constexpr auto kGrace = 20s;
+constexpr auto kBuildGrace = 20s;
 constexpr auto kLookEvery = 250ms;
 
 std::atomic<int> builders = 0;
@@ -94,7 +94,7 @@ int wait_for(pid_t pid, const std::function<bool()>& listens) {
     ended = ::poll(&polled, process ? 1 : 0, static_cast<int>(kLookEvery / 1ms)) > 0;
     if (wanted && !listens()) {
       wanted = false;
-      deadline = std::min(deadline, Clock::now() + kGrace);
+      deadline = std::min(deadline, Clock::now() + kBuildGrace);
     }
     if (!process || Clock::now() >= deadline) {
       (void)::kill(pid, SIGKILL);

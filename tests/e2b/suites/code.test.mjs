@@ -5,7 +5,7 @@ import { Sandbox, TimeoutError } from '@e2b/code-interpreter'
 import { eventually, expectation, inSandbox, patience, withSandbox } from './support.mjs'
 
 const held = withSandbox()
-const run = (code, options) => held.sandbox.runCode(code, { requestTimeoutMs: 60_000 * patience, ...options })
+const run = (code, options) => held.sandbox.runCode(code, options)
 
 test('the value of the last expression is the text', async () => {
   const execution = await run('1 + 1')

@@ -8,12 +8,13 @@ export const key = process.env.E2B_API_KEY
 
 // How much slower the tier's sandboxes may be.
 export const patience = Number(process.env.GLOVEBOX_E2B_PATIENCE ?? 1)
+const requestTimeoutMs = 60_000 * patience // The SDK's own default, where sandboxes are as fast as E2B's.
 
 // An object whose `sandbox` lives while the tests of a file run.
 export function withSandbox(options = {}) {
   const held = { sandbox: undefined }
   before(async () => {
-    held.sandbox = await Sandbox.create({ timeoutMs: 120_000 * patience, ...options })
+    held.sandbox = await Sandbox.create({ timeoutMs: 120_000 * patience, requestTimeoutMs, ...options })
   })
   after(async () => {
     await held.sandbox?.kill()
@@ -23,7 +24,7 @@ export function withSandbox(options = {}) {
 
 // Calls `use` with a sandbox that ends with it.
 export async function inSandbox(use, options = {}) {
-  const sandbox = await Sandbox.create({ timeoutMs: 60_000 * patience, ...options })
+  const sandbox = await Sandbox.create({ timeoutMs: 60_000 * patience, requestTimeoutMs, ...options })
   try {
     return await use(sandbox)
   } finally {
