@@ -96,8 +96,12 @@ std::string current_name(int place) {
                                                                          : std::string();
 }
 
-// Whoever has a layer holds its lock.
+// Whoever has a layer holds its lock, and whoever makes one that of the place: before a layer is
+// locked and its link is renamed, both look like what somebody was killed with.
 void remove_others(int place) {
+  if (::flock(place, LOCK_EX | LOCK_NB) != 0) {
+    return;  // Others make theirs, and remove these.
+  }
   const std::string current = current_name(place);
   const int copy = ::openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(copy < 0 ? nullptr : ::fdopendir(copy),
@@ -112,9 +116,10 @@ void remove_others(int place) {
     if (layer && ::flock(layer.get(), LOCK_EX | LOCK_NB) == 0) {
       (void)sys::remove_tree_at(place, name);
     } else if (!layer) {
-      (void)::unlinkat(place, name.c_str(), 0);  // A link that somebody was killed with.
+      (void)::unlinkat(place, name.c_str(), 0);  // A link.
     }
   }
+  (void)::flock(place, LOCK_UN);
 }
 
 Result<void> fill(int layer) {
@@ -166,6 +171,9 @@ Result<SystemLayer> SystemLayer::show(UniqueFd lock, const std::string& path) {
 Result<SystemLayer> SystemLayer::make(int place, const std::string& place_path) {
   const std::string name = std::string(kPrefix) + random_hex(8);
   const std::string link = name + ".link";
+  if (::flock(place, LOCK_SH) != 0) {
+    return Error::from_errno("lock " + place_path);
+  }
   if (::mkdirat(place, name.c_str(), 0755) != 0) {
     return Error::from_errno("create " + place_path + "/" + name);
   }

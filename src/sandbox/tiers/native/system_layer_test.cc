@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/tiers/native/system_layer.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "base/unique_fd.h"
 
 namespace glovebox {
 namespace {
@@ -136,6 +140,26 @@ TEST_F(SystemLayerTest, IsMadeAnewWhenASourceIsAnother) {
   ASSERT_TRUE(third);
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(newer / "etc"));
+}
+
+TEST_F(SystemLayerTest, RemovesNothingWhileOthersMakeTheirs) {
+  ASSERT_TRUE(SystemLayer::take());
+  const fs::path link = shelf() / "made.0.link";
+  const fs::path unlocked = shelf() / "made.1";
+  fs::create_symlink("made.0", link);
+  fs::create_directory(unlocked);
+  {
+    const UniqueFd maker(::open(shelf().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(::flock(maker.get(), LOCK_SH), 0);
+    fs::remove(shelf() / "current");
+    ASSERT_TRUE(SystemLayer::take());
+    EXPECT_TRUE(fs::is_symlink(link));
+    EXPECT_TRUE(fs::exists(unlocked));
+  }
+  fs::remove(shelf() / "current");
+  ASSERT_TRUE(SystemLayer::take());
+  EXPECT_FALSE(fs::is_symlink(link));
+  EXPECT_FALSE(fs::exists(unlocked));
 }
 
 TEST_F(SystemLayerTest, IsMadeAnewByAProgramWithOtherLists) {
