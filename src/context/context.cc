@@ -21,8 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Slow runtimes on a busy machine.
+// Slow runtimes on a busy machine; and where processors are emulated.
 constexpr auto kStartPatience = 60s;
+constexpr auto kEmulatedStartPatience = 300s;
 // Of the copy of a workspace, in the sandbox's time; and of its end after it was killed.
 constexpr auto kCopyPatience = 120s;
 constexpr auto kLastBreath = 5s;
@@ -147,6 +148,10 @@ int milliseconds_until(std::chrono::steady_clock::time_point deadline) {
   return static_cast<int>(std::max<std::int64_t>(left.count() + 1, 0));
 }
 
+std::chrono::milliseconds start_patience(const Sandbox& sandbox) {
+  return sandbox.features().emulated ? kEmulatedStartPatience : kStartPatience;
+}
+
 // What an interpreter wrote that did not start. Of Python's traceback only its end, which names the
 // error: the rest is about our agent.
 std::string start_failure(std::string_view log) {
@@ -225,7 +230,7 @@ Result<std::unique_ptr<Context>> Context::fork(Sandbox& sandbox,
 }
 
 Result<void> Context::await_ready() {
-  const auto deadline = Clock::now() + kStartPatience;
+  const auto deadline = Clock::now() + start_patience(sandbox_);
   while (Clock::now() < deadline) {
     auto message = link_.poll_message();
     if (!message) {
@@ -303,7 +308,7 @@ Result<std::unique_ptr<Context>> Context::wake(Sandbox& sandbox, const RestingCo
   context->leave_out_what_cannot_be();
   context->next_channel_ = resting.next_channel;
   if (context->can(kRenew)) {
-    (void)GB_TRY(context->ask(agent::Request::kRenew, {}, kStartPatience));
+    (void)GB_TRY(context->ask(agent::Request::kRenew, {}, start_patience(sandbox)));
   }
   return context;
 }
