@@ -84,7 +84,8 @@ class Glovebox:
         return process.returncode, output, errors
 
     def python(self, code, *options):
-        return verdict_of(self.finish("run", "--json", "-l", "python", "-e", code, *options))
+        limit = [] if "--time" in options else ["--time", "120"]
+        return verdict_of(self.finish("run", "--json", "-l", "python", "-e", code, *limit, *options))
 
 
 def verdict_of(finished):
@@ -288,7 +289,7 @@ def says_what_it_cannot_limit(glovebox):
     expect(not verdict["limits"]["cpus"]["enforced"], verdict["limits"])
     # Memory is measured.
     expect(verdict["limits"]["memory"]["enforced"], verdict["limits"])
-    greedy = glovebox.python("kept = [bytearray(b'x' * (8 << 20)) for _ in range(100)]")
+    greedy = glovebox.python(EAT_MEMORY, "--memory", "64M")
     expect(greedy["status"] == "out_of_memory", greedy)
     expect("no cgroup is delegated" in " ".join(verdict["notes"]), verdict["notes"])
     # Which hint depends on the machine whose files these are: it may be a container.

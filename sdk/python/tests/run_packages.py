@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path.append(str(ROOT / "tests"))
 from from_pypi import pip, prepare
+from parts import part_of_today
 
 CHECKS = sorted(path.stem for path in (HERE / "packages").glob("*.txt"))
 
@@ -111,6 +112,9 @@ def main():
     parser.add_argument("--alone", action="store_true",
                         help="only the checks with an environment of their own")
     parser.add_argument("--shared", action="store_true", help="only the others")
+    parser.add_argument("--parts", type=int, default=1, metavar="N",
+                        help="run one of N parts of the checks, every day another one; all of them "
+                             "if GLOVEBOX_ALL_PARTS is set")
     options = parser.parse_args()
     unknown = set(options.checks) - set(CHECKS)
     if unknown:
@@ -120,7 +124,7 @@ def main():
     if options.alone or options.shared:
         chosen = [check for check in chosen if not is_marked(check, "long")
                   and is_marked(check, "alone") == options.alone]
-    for name, checks in environments(chosen).items():
+    for name, checks in environments(part_of_today(chosen, options.parts)).items():
         base = interpreter(checks[0])
         if base is None:
             print(f"== {name}: skipped, it needs a newer Python", flush=True)
