@@ -2,22 +2,34 @@
 """A client of `glovebox mcp` that is as plain as can be: it writes lines and reads lines."""
 import json
 import os
+import pathlib
 import queue
 import subprocess
+import sys
+import tempfile
 import threading
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1]))
+from plain_python import configure_plain_python  # noqa: E402
 
 GLOVEBOX = os.environ.get("GLOVEBOX", "glovebox")
 PATIENCE_S = 120
 STATELESS = "2026-07-28"
+CONFIG = tempfile.TemporaryDirectory(prefix="glovebox-mcp-config-")
+configure_plain_python(CONFIG.name)
 
 
 class Client:
     """`version` is a revision with `initialize`, STATELESS, or None for neither. `capabilities` are the
-    client's; `respond` gets the requests of the server, and returns the results, or None to be silent."""
+    client's; `respond` gets the requests of the server, and returns the results, or None to be silent.
+    `as_shipped`: with the libraries that Python imports before it is asked for."""
 
-    def __init__(self, *options, version="2025-11-25", capabilities=None, respond=None):
+    def __init__(self, *options, version="2025-11-25", capabilities=None, respond=None,
+                 as_shipped=False):
         self.process = subprocess.Popen([GLOVEBOX, "mcp", *options], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env=os.environ if as_shipped else
+                                        os.environ | {"XDG_CONFIG_HOME": CONFIG.name})
         self.arrived = queue.Queue()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()

@@ -289,7 +289,7 @@ class Ports(unittest.TestCase):
 class Revisions(unittest.TestCase):
     def test_one_with_initialize_is_agreed_on(self):
         for version in ("2025-11-25", "2025-06-18"):
-            with Client(version=version) as client:
+            with Client(version=version, as_shipped=True) as client:
                 self.assertEqual(client.first["protocolVersion"], version)
                 self.assertEqual(client.first["serverInfo"]["name"], "glovebox")
                 self.assertIn("pandas", client.first["instructions"])

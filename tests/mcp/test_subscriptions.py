@@ -93,7 +93,8 @@ class OlderRevisions(unittest.TestCase):
         self.addCleanup(self.client.close)
 
     def begun(self):
-        call = {"name": "run_code", "arguments": {"code": self.PRINTS}, "task": {}}
+        # In a context of its own: in one, the second waits for the first.
+        call = {"name": "run_code", "arguments": {"code": self.PRINTS, "context": "new"}, "task": {}}
         task = self.client.request("tools/call", call)["result"]["task"]["taskId"]
         self.addCleanup(self.client.request, "tasks/cancel", {"taskId": task})
         return f"glovebox://task/{task}"

@@ -8,16 +8,19 @@ import http.client
 import json
 import os
 import pathlib
-import re
 import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests"))
+from plain_python import configure_plain_python  # noqa: E402
+
 GLOVEBOX = os.environ.get("GLOVEBOX", str(ROOT / "build/release/bin/glovebox"))
 
 # Far above what any step needs: what hangs fails its test and not the whole run.
@@ -103,16 +106,7 @@ class Daemon:
         self.port = 0
         self.options = []
         self.wrapper = []  # A command that becomes the one behind it.
-        self.configure_plain_python()
-
-    def configure_plain_python(self):
-        """Warm interpreters import no pandas here: that takes 7 s of a processor at each start, and
-        most daemons of tests are gone by then. Those of the other suites are as they are shipped."""
-        languages = self.dir / "config/glovebox/languages"
-        languages.mkdir(parents=True)
-        shipped = (ROOT / "languages/python.toml").read_text(encoding="utf-8")
-        plain = re.sub(r"^preload = .*$", "preload = []", shipped, flags=re.MULTILINE)
-        (languages / "python.toml").write_text(plain, encoding="utf-8")
+        self.config = configure_plain_python(self.dir / "config")
 
     def start(self):
         with open(self.dir / "serve.log", "ab") as log:
@@ -124,7 +118,7 @@ class Daemon:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**os.environ, "XDG_CONFIG_HOME": str(self.dir / "config")},
+                env={**os.environ, "XDG_CONFIG_HOME": self.config},
             )
         if not select.select([self.process.stdout], [], [], PATIENCE_S)[0]:
             raise AssertionError("the daemon does not start")
