@@ -19,8 +19,11 @@ target_compile_options(gb_c_build_flags INTERFACE -Wall -Wextra -Wshadow $<$<BOO
 # gb_unity_groups(<sources> <separate>)
 #
 # Says which of the sources are compiled as one, for targets whose UNITY_BUILD_MODE is GROUP: each
-# list in `separate`, and of what is not there 24 after 24.
+# list in `separate`, and of what is not there as many together as the preset says.
 function(gb_unity_groups sources separate)
+  if(NOT CMAKE_UNITY_BUILD)
+    return()
+  endif()
   foreach(files IN LISTS separate)
     separate_arguments(files UNIX_COMMAND "${files}")
     list(REMOVE_ITEM sources ${files})
@@ -35,7 +38,7 @@ function(gb_unity_groups sources separate)
   endforeach()
   set(index 0)
   foreach(file IN LISTS sources)
-    math(EXPR batch "${index} / 24")
+    math(EXPR batch "${index} / ${CMAKE_UNITY_BUILD_BATCH_SIZE}")
     math(EXPR index "${index} + 1")
     set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${batch})
   endforeach()

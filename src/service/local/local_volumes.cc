@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr std::size_t kLongestVolumeName = 128;
 constexpr std::size_t kMostVolumes = 1'000;  // Of a tenant.
 
-Result<void> check_name(const std::string& name) {
+Result<void> check_volume_name(const std::string& name) {
   const auto fits = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
            c == '_' || c == '-';
@@ -73,7 +73,7 @@ Result<void> LocalVolumes::adopt(const std::vector<std::string>& tenants) {
 }
 
 Result<VolumeInfo> LocalVolumes::create(const Caller& caller, const VolumeRequest& request) {
-  GB_TRY(check_name(request.name));
+  GB_TRY(check_volume_name(request.name));
   if (GB_TRY(records_.of_tenant(caller.tenant)).size() >= kMostVolumes) {
     return Error(ErrorCode::kExhausted,
                  "a tenant can have at most " + std::to_string(kMostVolumes) + " volumes",

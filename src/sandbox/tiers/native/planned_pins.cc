@@ -21,7 +21,7 @@ PlannedPin& add(Pins& pins, const std::string& place) {
   return pin;
 }
 
-bool is_within(const std::string& path, const std::string& directory) {
+bool is_below(const std::string& path, const std::string& directory) {
   return path.starts_with(directory + "/");
 }
 
@@ -40,11 +40,11 @@ std::vector<PlannedPin> plan_pins(const std::vector<std::string>& closed,
   for (auto& [path, pin] : pins) {
     const auto above = [&planned, &path](bool PlannedPin::*kind) {
       return std::ranges::any_of(planned, [&path, kind](const PlannedPin& other) {
-        return other.*kind && is_within(path, other.path);
+        return other.*kind && is_below(path, other.path);
       });
     };
     const bool leads_to_hidden = std::ranges::any_of(pins, [&path](const auto& other) {
-      return other.second.hidden && (other.first == path || is_within(other.first, path));
+      return other.second.hidden && (other.first == path || is_below(other.first, path));
     });
     const bool in_closed = above(&PlannedPin::closed);
     if (!above(&PlannedPin::hidden) && (!in_closed || leads_to_hidden)) {

@@ -116,7 +116,7 @@ void remove_others(int place) {
     if (layer && ::flock(layer.get(), LOCK_EX | LOCK_NB) == 0) {
       (void)sys::remove_tree_at(place, name);
     } else if (!layer) {
-      (void)::unlinkat(place, name.c_str(), 0);  // A link.
+      (void)::unlinkat(place, name.c_str(), 0);  // A link that somebody was killed with.
     }
   }
   (void)::flock(place, LOCK_UN);
