@@ -89,11 +89,14 @@ class [[nodiscard]] Result<void> {
 
 }  // namespace glovebox
 
-// The value of `expr`, or a return from the enclosing function with its error. Not for
-// coroutines: g++ 12 crashes on a statement expression that contains co_await.
-#define GB_TRY(expr)                                             \
-  __extension__({                                                \
-    auto gb_try_result = (expr);                                 \
-    if (!gb_try_result) return std::move(gb_try_result).error(); \
-    std::move(gb_try_result).value();                            \
+// The value of `expr`, or a return from the enclosing function with its error. May be nested. Not
+// for coroutines: g++ 12 crashes on a statement expression that contains co_await.
+#define GB_TRY(expr) GB_TRY_AS(GB_TRY_NAME(__COUNTER__), expr)
+#define GB_TRY_NAME(number) GB_TRY_JOIN(gb_try_result_, number)
+#define GB_TRY_JOIN(a, b) a##b
+#define GB_TRY_AS(result, expr)                    \
+  __extension__({                                  \
+    auto result = (expr);                          \
+    if (!result) return std::move(result).error(); \
+    std::move(result).value();                     \
   })

@@ -279,8 +279,8 @@ Result<void> PolicyGate::execute(const Caller& caller,
     return Error(ErrorCode::kNotFound, "no context '" + printable(context) + "'");
   }
   const std::string language = found == contexts.end() ? "python" : found->language;
-  const std::string name = std::string(sandbox) + "/" + std::string(context);
-  NamedLocks::Held turn = GB_TRY(wait_turn(turns_, name, sink));
+  NamedLocks::Held turn =
+      GB_TRY(wait_turn(turns_, std::string(sandbox) + "/" + std::string(context), sink));
   const SandboxInfo info = GB_TRY(service_.find(caller, sandbox));
   Request asked{.kind = "execution",
                 .sandbox = sandbox,
