@@ -8,23 +8,13 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace glovebox::analyser {
 namespace {
 
 constexpr std::array<std::string_view, 8> kKinds = {"module", "name",  "attribute", "host",
                                                     "read",   "write", "pattern",   "unparsed"};
-
-// At most `most` bytes, and no part of a character.
-std::string_view cut(std::string_view text, std::size_t most) {
-  if (text.size() <= most) {
-    return text;
-  }
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80) {
-    --most;
-  }
-  return text.substr(0, most);
-}
 
 // With what separates fields and lines escaped.
 void append_field(std::string& lines, std::string_view text) {
@@ -73,7 +63,7 @@ void Facts::add_command(std::string_view name, const std::vector<std::string>& a
   begin_line("command", name, place);
   for (std::size_t i = 0; i < argv.size() && i < kMostWords; ++i) {
     lines_ += '\t';
-    append_field(lines_, cut(argv[i], kMostName));
+    append_field(lines_, cut_at_character(argv[i], kMostName));
   }
   end_line(place);
 }
@@ -82,7 +72,7 @@ void Facts::begin_line(std::string_view kind, std::string_view name, Place place
   lines_.resize(begun_);  // An exception may have left a part of one.
   lines_ += kind;
   lines_ += '\t';
-  append_field(lines_, cut(name, kMostName));
+  append_field(lines_, cut_at_character(name, kMostName));
   lines_ += '\t';
   append_number(lines_, place.line);
   lines_ += '\t';

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace glovebox::analyser {
 
 Lines::Lines(std::string_view text, std::optional<Inside> inside) : text_(text), inside_(inside) {
@@ -25,11 +27,8 @@ Place Lines::place(std::size_t at) const {
   // A line may be as long as the text: of a very long one, the column is that of a byte.
   constexpr std::size_t kMostCounted = 4096;
   const std::size_t before = at - *line;
-  const auto characters = before > kMostCounted
-                              ? static_cast<std::ptrdiff_t>(before)
-                              : std::ranges::count_if(text_.substr(*line, before), [](char c) {
-                                  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80;
-                                });
+  const std::size_t characters =
+      before > kMostCounted ? before : count_characters(text_.substr(*line, before));
   return {.line = static_cast<std::uint32_t>(line - starts_.begin() + 1),
           .column = static_cast<std::uint32_t>(characters + 1)};
 }

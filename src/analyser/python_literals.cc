@@ -10,6 +10,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace glovebox::analyser {
 namespace {
 
@@ -257,31 +259,12 @@ std::optional<std::string_view> normalized(std::string_view name, Arena& arena) 
   return kept;
 }
 
-void append_utf8(std::string& text, char32_t code) {
-  const auto put = [&](char32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6U);
-    put(0x80 | (code & 0x3FU));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12U);
-    put(0x80 | (code >> 6U & 0x3FU));
-    put(0x80 | (code & 0x3FU));
-  } else {
-    put(0xF0 | code >> 18U);
-    put(0x80 | (code >> 12U & 0x3FU));
-    put(0x80 | (code >> 6U & 0x3FU));
-    put(0x80 | (code & 0x3FU));
-  }
-}
-
 std::u32string code_points(std::string_view text) {
   std::u32string codes;
   codes.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    const std::size_t length = length_of_character(text[i]);
     char32_t code = length == 1 ? first : first & (0x7FU >> length);
     for (std::size_t k = 1; k < length && i + k < text.size(); ++k) {
       code = code << 6U | (static_cast<unsigned char>(text[i + k]) & 0x3FU);

@@ -26,9 +26,7 @@ Literal unescaped(std::string_view written, bool bytes, bool raw, Arena& arena);
 // An identifier as CPython knows it (NFKC). Nothing where it is no UTF-8.
 std::optional<std::string_view> normalized(std::string_view name, Arena& arena);
 
-// Appends a code point; surrogates as well.
-void append_utf8(std::string& text, char32_t code);
-// The code points of a text that append_utf8() made.
+// The code points of a text that append_utf8() (base/utf8.h) made.
 std::u32string code_points(std::string_view text);
 
 }  // namespace glovebox::analyser

@@ -13,6 +13,7 @@
 #include "analyser/python_constants.h"
 #include "analyser/python_literals.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace glovebox::analyser {
 namespace {

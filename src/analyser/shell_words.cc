@@ -7,6 +7,7 @@
 
 #include "analyser/python_literals.h"
 #include "analyser/shell_reader.h"
+#include "base/utf8.h"
 
 namespace glovebox::analyser {
 namespace {

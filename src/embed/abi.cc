@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "embed/engine.h"
 #include "embed/exchange.h"
 #include "embed/glovebox.h"
@@ -42,13 +43,9 @@ static_assert(static_cast<int>(ErrorCode::kInternal) + 1 == GLOVEBOX_INTERNAL);
 
 // As much as there is room for, with a NUL; no part of a character of UTF-8 at the end.
 void copy_text(const std::string& text, char* into, std::size_t room) {
-  std::size_t size = std::min(text.size(), room - 1);
-  while (size < text.size() && size > 0 &&
-         (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) {
-    --size;
-  }
-  std::memcpy(into, text.data(), size);
-  into[size] = '\0';
+  const std::string_view kept = glovebox::cut_at_character(text, room - 1);
+  std::memcpy(into, kept.data(), kept.size());
+  into[kept.size()] = '\0';
 }
 
 int fail(const Error& failure, glovebox_error* error) {

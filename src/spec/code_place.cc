@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/code_place.h"
 
-#include <algorithm>
+#include "base/utf8.h"
 
 namespace glovebox {
 
@@ -10,8 +10,7 @@ Result<std::size_t> cursor_of(const CodePlace& place) {
     return Error(ErrorCode::kInvalid, "the code is larger than 256 KiB",
                  "send only the part around the cursor");
   }
-  const auto length = static_cast<std::size_t>(std::ranges::count_if(
-      place.code, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+  const std::size_t length = count_characters(place.code);
   if (place.cursor.value_or(0) > length) {
     return Error(ErrorCode::kInvalid,
                  "the cursor " + std::to_string(*place.cursor) +

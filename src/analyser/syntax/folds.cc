@@ -8,6 +8,7 @@
 #include "analyser/syntax/program.h"
 #include "analyser/syntax/texts.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace glovebox::analyser::syntax {
 
@@ -60,7 +61,7 @@ std::optional<Values> Program::folded(const std::string& name, const Role& call)
       return one(upper_case(text));
     case Fold::kCharacters:
       for (const Value& code : *given) {
-        append_utf8(all, static_cast<std::uint32_t>(std::clamp(code.number, 0.0, 1114111.0)));
+        append_utf8(all, static_cast<char32_t>(std::clamp(code.number, 0.0, 1114111.0)));
       }
       return one(std::move(all));
   }

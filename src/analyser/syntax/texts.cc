@@ -6,6 +6,8 @@
 #include <charconv>
 #include <iterator>
 
+#include "base/utf8.h"
+
 namespace glovebox::analyser::syntax {
 namespace {
 
@@ -16,25 +18,6 @@ std::uint32_t number_of(std::string_view digits, int base) {
 }
 
 }  // namespace
-
-void append_utf8(std::string& text, std::uint32_t code) {
-  const auto put = [&text](std::uint32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0U | code >> 6U);
-    put(0x80U | (code & 0x3FU));
-  } else if (code < 0x10000) {
-    put(0xE0U | code >> 12U);
-    put(0x80U | (code >> 6U & 0x3FU));
-    put(0x80U | (code & 0x3FU));
-  } else if (code < 0x110000) {
-    put(0xF0U | code >> 18U);
-    put(0x80U | (code >> 12U & 0x3FU));
-    put(0x80U | (code >> 6U & 0x3FU));
-    put(0x80U | (code & 0x3FU));
-  }
-}
 
 std::string unescaped(std::string_view sequence) {
   constexpr std::string_view kLetters = "abefnrtv0";

@@ -18,8 +18,6 @@ std::string_view without_quotes(std::string_view literal);
 // A number in decimal or hexadecimal digits; 0 for what is none.
 double number_in(std::string_view literal);
 
-void append_utf8(std::string& text, std::uint32_t code);
-
 std::string reversed(std::string_view text);
 std::string trimmed(std::string_view text);
 std::string upper_case(std::string_view text);

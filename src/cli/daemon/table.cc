@@ -5,23 +5,17 @@
 #include <ctime>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace glovebox::cli {
 namespace {
 
 constexpr std::size_t kMostCharacters = 48;
 
-bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
-std::size_t characters(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(text, [](char c) { return !continues(c); }));
-}
-
 std::string cut(const std::string& text) {
   std::size_t seen = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    if (!continues(text[i]) && ++seen > kMostCharacters) {
+    if (!continues_character(text[i]) && ++seen > kMostCharacters) {
       return text.substr(0, i) + "…";
     }
   }
@@ -41,14 +35,14 @@ std::string Table::text() const {
   std::vector<std::size_t> widths(rows_.front().size(), 0);
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < std::min(row.size(), widths.size()); ++i) {
-      widths[i] = std::max(widths[i], characters(row[i]));
+      widths[i] = std::max(widths[i], count_characters(row[i]));
     }
   }
   std::string text;
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < std::min(row.size(), widths.size()); ++i) {
-      line += row[i] + std::string(widths[i] - characters(row[i]) + 2, ' ');
+      line += row[i] + std::string(widths[i] - count_characters(row[i]) + 2, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace glovebox::notebook {
 namespace {
 
@@ -35,24 +37,7 @@ std::string utf8(std::uint32_t code) {
     code = 0xFFFD;
   }
   std::string text;
-  const auto tail = [&text, code](unsigned int shift) {
-    text += static_cast<char>(0x80U | (code >> shift & 0x3FU));
-  };
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += static_cast<char>(0xC0U | code >> 6);
-    tail(0);
-  } else if (code < 0x10000) {
-    text += static_cast<char>(0xE0U | code >> 12);
-    tail(6);
-    tail(0);
-  } else {
-    text += static_cast<char>(0xF0U | code >> 18);
-    tail(12);
-    tail(6);
-    tail(0);
-  }
+  append_utf8(text, code);
   return text;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace glovebox::notebook {
 
 Result<void> check_json_bounds(std::string_view text, std::size_t depth, std::size_t values) {
@@ -41,11 +43,8 @@ std::string place_in(std::string_view text, std::size_t offset) {
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
   const std::size_t line_start = before.rfind('\n') + 1;
   const std::string_view line = before.substr(line_start);
-  // The bytes that continue a UTF-8 sequence are not characters of their own.
-  const auto characters = std::ranges::count_if(
-      line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
   return "line " + std::to_string(1 + std::ranges::count(before, '\n')) + ", column " +
-         std::to_string(1 + characters);
+         std::to_string(1 + count_characters(line));
 }
 
 }  // namespace glovebox::notebook

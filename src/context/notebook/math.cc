@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 
+#include "base/utf8.h"
 #include "context/notebook/markup.h"
 #include "context/notebook/math_symbols.h"
 
@@ -266,7 +267,7 @@ class Parser {
       return {text_element("mn", text_.substr(begin, at_ - begin))};
     }
     const std::size_t begin = at_++;
-    while (at_ < text_.size() && (static_cast<unsigned char>(text_[at_]) & 0xC0U) == 0x80U) {
+    while (at_ < text_.size() && continues_character(text_[at_])) {
       ++at_;
     }
     const std::string_view character = text_.substr(begin, at_ - begin);

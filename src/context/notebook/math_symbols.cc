@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace glovebox::notebook {
 namespace {
 
@@ -304,13 +306,9 @@ constexpr auto kScript = std::to_array<Exception>({{'B', "ℬ"},
 constexpr auto kFraktur =
     std::to_array<Exception>({{'C', "ℭ"}, {'H', "ℌ"}, {'I', "ℑ"}, {'R', "ℜ"}, {'Z', "ℨ"}});
 
-// The UTF-8 of a character beyond the basic plane, as all of these are.
-std::string beyond_basic_plane(unsigned int code) {
+std::string utf8_of(char32_t code) {
   std::string text;
-  text += static_cast<char>(0xF0U | code >> 18);
-  text += static_cast<char>(0x80U | (code >> 12 & 0x3FU));
-  text += static_cast<char>(0x80U | (code >> 6 & 0x3FU));
-  text += static_cast<char>(0x80U | (code & 0x3FU));
+  append_utf8(text, code);
   return text;
 }
 
@@ -321,7 +319,7 @@ std::string letter_of(char c, unsigned int first, const std::array<Exception, kS
     return std::string(found->text);
   }
   // In each alphabet the small letters follow the capital ones.
-  return beyond_basic_plane(first + static_cast<unsigned int>(c >= 'a' ? c - 'a' + 26 : c - 'A'));
+  return utf8_of(first + static_cast<unsigned int>(c >= 'a' ? c - 'a' + 26 : c - 'A'));
 }
 
 }  // namespace
@@ -348,7 +346,7 @@ MathAccent find_math_accent(std::string_view name) {
 std::string math_letter(std::string_view alphabet, char c) {
   const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   if (alphabet == "mathbf" && c >= '0' && c <= '9') {
-    return beyond_basic_plane(0x1D7CEU + static_cast<unsigned int>(c - '0'));
+    return utf8_of(0x1D7CEU + static_cast<unsigned int>(c - '0'));
   }
   if (!is_letter) {
     return std::string(1, c);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
+
 namespace glovebox::notebook {
 namespace {
 
@@ -10,13 +12,6 @@ namespace {
 constexpr std::size_t kMaxGlyphs = 16'384;
 constexpr std::size_t kMaxSequence = 256;
 constexpr char kAnsiEscape = '\x1b';
-
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
-std::size_t length_of_character(char lead) {
-  const auto byte = static_cast<unsigned char>(lead);
-  return byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
-}
 
 }  // namespace
 
@@ -30,7 +25,7 @@ void StreamText::add(std::string_view piece) {
   }
   for (const char c : piece) {
     if (!partial_.empty()) {
-      if (is_continuation(c)) {
+      if (continues_character(c)) {
         partial_ += c;
         if (partial_.size() == length_of_character(partial_.front())) {
           put(partial_);

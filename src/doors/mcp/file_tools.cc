@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "doors/mcp/tools.h"
 
 namespace glovebox::mcp {
@@ -43,30 +44,13 @@ Result<void> check_path(const std::string& path) {
   return {};
 }
 
-// Without what is left of a character that the end of the page cut in two.
-void end_at_character(std::string& bytes) {
-  for (std::size_t back = 1; back <= 3 && back <= bytes.size(); ++back) {
-    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
-    if ((byte & 0xC0U) == 0xC0U) {
-      const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : 2;
-      if (length > back) {
-        bytes.resize(bytes.size() - back);
-      }
-      return;
-    }
-    if ((byte & 0x80U) == 0) {
-      return;
-    }
-  }
-}
-
 Page finish(std::string bytes, std::uint64_t offset, std::uint64_t size) {
   Page page{.bytes = std::move(bytes), .size = size, .next = std::nullopt};
   if (offset + page.bytes.size() < size) {
-    std::string whole = page.bytes;
-    end_at_character(whole);
-    if (!whole.empty() && is_utf8(whole)) {
-      page.bytes = std::move(whole);
+    // Without what is left of a character that the end of the page cut in two.
+    const std::size_t whole = page.bytes.size() - unfinished_character(page.bytes);
+    if (is_utf8(std::string_view(page.bytes).substr(0, whole)) && whole > 0) {
+      page.bytes.resize(whole);
     }
     if (!page.bytes.empty()) {
       page.next = offset + page.bytes.size();

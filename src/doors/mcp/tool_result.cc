@@ -4,13 +4,9 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace glovebox::mcp {
-namespace {
-
-bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U; }
-
-}  // namespace
 
 void ToolResult::add_text(std::string_view text) {
   content_.push_back({{"type", "text"}, {"text", to_utf8(text)}});
@@ -53,15 +49,12 @@ Excerpt excerpt(std::string_view text) {
   if (text.size() <= Excerpt::kMost) {
     return {.text = std::string(text), .cut = false};
   }
-  std::size_t head = Excerpt::kMost / 2;
-  while (head > 0 && continues_character(text[head])) {
-    --head;
-  }
+  const std::string_view head = cut_at_character(text, Excerpt::kMost / 2);
   std::size_t tail = text.size() - Excerpt::kMost / 2;
   while (tail < text.size() && continues_character(text[tail])) {
     ++tail;
   }
-  return {.text = std::string(text.substr(0, head)) + "\n[... " + std::to_string(tail - head) +
+  return {.text = std::string(head) + "\n[... " + std::to_string(tail - head.size()) +
                   " bytes are left out here ...]\n" + std::string(text.substr(tail)),
           .cut = true};
 }
