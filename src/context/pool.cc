@@ -44,22 +44,25 @@ void end(LiveContext& live) {
 ContextPool::ContextPool(PoolSpec spec)
     : spec_(std::move(spec)),
       starter_(spec_.context.agent.empty() ? nullptr
-                                           : std::make_unique<ContextStarter>(StarterSpec{
-                                                 .sandbox = spec_.sandbox,
-                                                 .tier = spec_.tier,
-                                                 .context = spec_.context,
-                                                 .modules = spec_.zygote.modules,
-                                                 .warm_up = spec_.warm_up,
-                                                 .uses_of_template = spec_.forks_per_zygote,
-                                                 .age_of_template = spec_.zygote_age})) {}
+                                           : std::make_unique<ContextStarter>(
+                                                 StarterSpec{.sandbox = spec_.sandbox,
+                                                             .tier = spec_.tier,
+                                                             .context = spec_.context,
+                                                             .modules = spec_.zygote.modules,
+                                                             .warm_up = spec_.warm_up,
+                                                             .uses_of_template = spec_.wear.forks,
+                                                             .age_of_template = spec_.wear.age})) {}
 
 Result<std::unique_ptr<ContextPool>> ContextPool::start(PoolSpec spec) {
   spec.sandbox.live = true;
   spec.sandbox.mounts.push_back(GB_TRY(agents_mount()));
   spec.most = std::max(spec.most, spec.least);
+  if (!spec.source) {
+    spec.source = std::make_shared<ZygoteSource>(spec.zygote, spec.wear, spec.tell);
+  }
   std::unique_ptr<ContextPool> pool(new ContextPool(std::move(spec)));
   if (!pool->starter_) {
-    (void)GB_TRY(pool->zygote());
+    (void)GB_TRY(pool->spec_.source->get());
   }
   pool->wanted_ = pool->spec_.least;
   const unsigned makers = std::clamp(std::thread::hardware_concurrency(), 1U, kMostMakers);
@@ -94,26 +97,9 @@ ContextPool::~ContextPool() {
   }
 }
 
-Result<std::shared_ptr<Zygote>> ContextPool::zygote() {
-  const std::scoped_lock lock(zygote_mutex_);
-  const bool worn = zygote_ && (zygote_->forks() >= spec_.forks_per_zygote ||
-                                Clock::now() - zygote_started_ >= spec_.zygote_age);
-  const bool dead = zygote_ && !zygote_->alive();
-  if (dead) {
-    tell("the zygote died; starting another one");
-    zygote_.reset();
-  }
-  if (!zygote_ || worn) {
-    zygote_ = GB_TRY(Zygote::start(spec_.zygote));
-    zygote_started_ = Clock::now();
-  }
-  return zygote_;
-}
-
 void ContextPool::end_hoarders() {
-  const std::unique_lock lock(zygote_mutex_, std::try_to_lock);
-  if (lock && zygote_) {  // While one starts, that looks itself.
-    (void)zygote_->end_hoarders();
+  if (!starter_) {
+    spec_.source->end_hoarders();
   }
 }
 
@@ -141,11 +127,11 @@ Result<LiveContext> make_in(const PoolSpec& pool, std::shared_ptr<Zygote> zygote
 }  // namespace
 
 Result<LiveContext> ContextPool::fork() {
-  const std::shared_ptr<Zygote> used = GB_TRY(zygote());
+  const std::shared_ptr<Zygote> used = GB_TRY(spec_.source->get());
   auto made = make_in(spec_, used);
   // Its realm may have died under our hands: the next one is another.
   if (!made && !used->alive()) {
-    made = make_in(spec_, GB_TRY(zygote()));
+    made = make_in(spec_, GB_TRY(spec_.source->get()));
   }
   return made;
 }
@@ -221,15 +207,15 @@ void ContextPool::adapt(Clock::time_point now) {
       waiting = waiting->live.sandbox->alive() ? waiting + 1 : give_back(waiting);
     }
   }
-  if (const std::unique_lock lock(zygote_mutex_, std::try_to_lock); lock && zygote_) {
-    zygote_->end_idle(scarce_ ? 0s : kIdleBeside);
+  if (!starter_) {
+    spec_.source->end_idle(scarce_ ? 0s : kIdleBeside);
   }
   const std::size_t target = scarce_ ? 0 : wanted_;
   while (ready_.size() > target) {
     (void)give_back(ready_.begin());
   }
   // What shares its seeds with contexts of long ago.
-  while (!ready_.empty() && now - ready_.front().made >= spec_.zygote_age) {
+  while (!ready_.empty() && now - ready_.front().made >= spec_.wear.age) {
     (void)give_back(ready_.begin());
   }
   if (given_back) {

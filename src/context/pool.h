@@ -5,7 +5,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -20,7 +19,7 @@
 #include "context/context.h"
 #include "context/context_starter.h"
 #include "context/live_context.h"
-#include "context/zygote.h"
+#include "context/zygote_source.h"
 #include "sandbox/sandbox.h"
 
 namespace glovebox {
@@ -29,6 +28,8 @@ struct PoolSpec {
   // Contexts are forks of it, unless `context` has a command that starts them, each in a sandbox of
   // its own (ContextStarter); of a zygote, only `modules` is used then.
   ZygoteSpec zygote;
+  // Has the zygote where several pools share one; empty: the pool has its own.
+  std::shared_ptr<ZygoteSource> source{};
   SandboxSpec sandbox;                                      // `within` is set by the pool.
   TierWish tier = tier_that(&TierTraits::can_hold_realms);  // Of the sandboxes.
   ContextSpec context;
@@ -41,10 +42,8 @@ struct PoolSpec {
   std::size_t most = 64;
   // Without a claim for so long it is one fewer.
   std::chrono::seconds idle{10};
-  // A zygote is replaced after so many forks, or so much time: its forks share one layout of memory
-  // and one hash seed. What waited so long is replaced, too.
-  std::uint64_t forks_per_zygote = 10'000;
-  std::chrono::minutes zygote_age{60};
+  // When a zygote is replaced. What waited as long as its age is replaced, too.
+  ZygoteWear wear{};
   // Told in a sentence what has died or cannot be made; from any thread. Empty: nobody is.
   std::function<void(std::string_view line)> tell{};
 };
@@ -52,7 +51,7 @@ struct PoolSpec {
 // Safe to use from several threads. What it hands out belongs to one thread at a time.
 class ContextPool {
  public:
-  // Starts the first zygote, if there is to be one, and the threads that keep the pool filled and
+  // Starts the first zygote, if there must be one, and the threads that keep the pool filled and
   // end what was used.
   static Result<std::unique_ptr<ContextPool>> start(PoolSpec spec);
 
@@ -89,7 +88,6 @@ class ContextPool {
   };
 
   explicit ContextPool(PoolSpec spec);
-  Result<std::shared_ptr<Zygote>> zygote();
   Result<LiveContext> fork();
   void tell(std::string_view line) const;
   // What the threads do until the pool stops: one keeps the pool filled, another helps it while
@@ -123,10 +121,6 @@ class ContextPool {
   Clock::time_point looked_{};
   Clock::time_point last_claim_{};
   bool stopping_ = false;
-
-  std::mutex zygote_mutex_;
-  std::shared_ptr<Zygote> zygote_;
-  Clock::time_point zygote_started_{};
 
   std::vector<std::thread> threads_;
 };

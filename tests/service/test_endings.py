@@ -184,27 +184,6 @@ class Endings(unittest.TestCase):
             answer = self.daemon.ask(method, f"/sandboxes/{made['sandboxID']}{path}", body)
             self.assertEqual(answer.status, 404, str(answer))
 
-    def test_a_zygote_that_dies_is_told_in_the_keepers_log(self):
-        wait_until(lambda: self.daemon.must(200, "GET", "/healthz")["ready"], "the pools")
-        context = self.daemon.create().context()
-        context.execute("import ctypes; ctypes.CDLL(None).prctl(15, b'end-child')")
-        (child,) = named(self.daemon.keeper(), "end-child")
-        zygote = parents()[child]
-        started = start_time(zygote)
-        os.kill(zygote, signal.SIGKILL)
-        wait_until(lambda: start_time(zygote) != started, "its end")
-        log = self.daemon.data / "keeper.log"
-        line = rf"(?m)^{STAMP} warning pool for /workspace: the zygote died"
-
-        def told():
-            self.daemon.ask("POST", "/v1/sandboxes", {})
-            return re.search(line, log.read_text())
-
-        wait_until(told, "the line about the zygote")
-        for each in log.read_text().splitlines():
-            self.assertRegex(each, f"^{STAMP} (info|warning|error) ")
-        self.assertEqual(self.daemon.create().context().value("1 + 1"), "2")
-
 
 if __name__ == "__main__":
     unittest.main()

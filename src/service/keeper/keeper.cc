@@ -134,6 +134,17 @@ Keeper::~Keeper() {
   stop_noting_acts();
 }
 
+std::vector<Mount> Keeper::mounts_of(const TemplateOrder& shows) {
+  std::vector<Mount> mounts;
+  if (shows.root.empty()) {
+    std::call_once(live_mounts_found_,
+                   [this] { live_mounts_ = mounts_of_live_languages(registry_); });
+    mounts = live_mounts_;
+  }
+  mounts.insert(mounts.end(), shows.mounts.begin(), shows.mounts.end());
+  return mounts;
+}
+
 Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredentials& credentials) {
   SandboxSpec spec;
   spec.limits = order.limits;
@@ -149,12 +160,7 @@ Result<SandboxSpec> Keeper::spec_of(const CreateOrder& order, const EdgeCredenti
   spec.user = order.user;
   spec.live = true;
   spec.rules = order.rules;
-  if (spec.root.empty()) {
-    std::call_once(live_mounts_found_,
-                   [this] { live_mounts_ = mounts_of_live_languages(registry_); });
-    spec.mounts = live_mounts_;
-  }
-  spec.mounts.insert(spec.mounts.end(), order.shows.mounts.begin(), order.shows.mounts.end());
+  spec.mounts = mounts_of(order.shows);
   spec.mounts.push_back(GB_TRY(file_server_mount()));
   if (order.network) {
     Egress::prepare(spec, credentials);

@@ -165,6 +165,9 @@ class Keeper {
   void bury(const Held& held);
   void note_connections(const Held& held);
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);
+  // What a sandbox and its interpreters see beside the system: of the live languages, and of a
+  // template.
+  std::vector<Mount> mounts_of(const TemplateOrder& shows);
   Result<SandboxSpec> spec_of(const CreateOrder& order, const EdgeCredentials& credentials);
   // Whether sandboxes are made ahead for this order, with a context in them.
   static bool comes_from_pool(const CreateOrder& order);

@@ -101,7 +101,7 @@ Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
     spec.zygote.env = order.shows.env;
     spec.sandbox = GB_TRY(spec_of(order, {}));
     spec.sandbox.limits = {};
-    spec.zygote.mounts = spec.sandbox.mounts;
+    spec.zygote.mounts = mounts_of(order.shows);
     spec.zygote.stop = warming_stop_.get_token();
     spec.context.cwd = order.home;
     spec.warm_up = kWarmUp;

@@ -14,13 +14,19 @@ constexpr std::size_t kMostOfTenant = 4;
 constexpr std::chrono::seconds kFirstPause{15};
 constexpr std::chrono::seconds kLongestPause{3'600};
 
+std::string key_of_interpreter(const PoolKind& kind) { return kind.tier + '\0' + kind.shows.key(); }
+
 std::string key_of(const PoolKind& kind) {
-  return kind.home + '\0' + kind.tier + '\0' + (kind.network ? "network" : "") + '\0' +
-         kind.shows.key();
+  return kind.home + '\0' + (kind.network ? "network" : "") + '\0' + key_of_interpreter(kind);
 }
 
 std::string name_of(const std::string& home, const std::string& tenant, bool of_template) {
   return of_template ? "pool for a template of tenant " + tenant : "pool for " + home;
+}
+
+std::string name_of_interpreters(const TemplateOrder& shows) {
+  return shows.of_template() ? "interpreters of a template of tenant " + shows.tenant
+                             : "interpreters of the built-in templates";
 }
 
 }  // namespace
@@ -52,7 +58,7 @@ Result<std::shared_ptr<ContextPool>> PoolShelf::get(
   if (Clock::now() < shelved->retry) {
     return Error(ErrorCode::kUnavailable, "there is no warm interpreter of this kind");
   }
-  auto started = start(*shelved, shows, describe);
+  auto started = start(*shelved, kind, describe);
   if (!started) {
     shelved->contents.clear();
     shelved->pause = std::clamp(2 * shelved->pause, kFirstPause, kLongestPause);
@@ -66,17 +72,30 @@ Result<std::shared_ptr<ContextPool>> PoolShelf::get(
 }
 
 Result<std::shared_ptr<ContextPool>> PoolShelf::start(
-    Shelved& shelved,
-    const TemplateOrder& shows,
-    const std::function<Result<PoolSpec>()>& describe) {
-  shelved.contents = GB_TRY(hold_contents(shows));
+    Shelved& shelved, const PoolKind& kind, const std::function<Result<PoolSpec>()>& describe) {
+  shelved.contents = GB_TRY(hold_contents(kind.shows));
   PoolSpec spec = GB_TRY(describe());
   spec.tell = [tell = tell_, name = name_of(shelved.home, shelved.tenant, shelved.of_template)](
                   std::string_view line) { tell(name, line); };
+  spec.source = source_for(kind, spec);
   std::shared_ptr<ContextPool> started = GB_TRY(ContextPool::start(std::move(spec)));
   const std::scoped_lock lock(mutex_);
   shelved.pool = started;
   return started;
+}
+
+std::shared_ptr<ZygoteSource> PoolShelf::source_for(const PoolKind& kind, const PoolSpec& spec) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(sources_, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<ZygoteSource>& known = sources_[key_of_interpreter(kind)];
+  std::shared_ptr<ZygoteSource> source = known.lock();
+  if (!source) {
+    source = std::make_shared<ZygoteSource>(spec.zygote, spec.wear,
+                                            [tell = tell_, name = name_of_interpreters(kind.shows)](
+                                                std::string_view line) { tell(name, line); });
+    known = source;
+  }
+  return source;
 }
 
 void PoolShelf::end_hoarders() {

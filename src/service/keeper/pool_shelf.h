@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "context/pool.h"
+#include "context/zygote_source.h"
 #include "service/keeper/template_order.h"
 
 namespace glovebox::keeper {
@@ -83,8 +84,11 @@ class PoolShelf {
 
   // The pool itself, after a first or a further try. Requires: `starting` is held.
   Result<std::shared_ptr<ContextPool>> start(Shelved& shelved,
-                                             const TemplateOrder& shows,
+                                             const PoolKind& kind,
                                              const std::function<Result<PoolSpec>()>& describe);
+  // Of all pools of this kind but for home and network: an interpreter that has run nothing yet is
+  // the same for them.
+  std::shared_ptr<ZygoteSource> source_for(const PoolKind& kind, const PoolSpec& spec);
   // Takes a pool of a template off the shelf if there is one too many, after one more of
   // `tenant`'s. Requires: the mutex is held.
   void make_room(const std::string& tenant, std::vector<std::shared_ptr<Shelved>>& gone);
@@ -93,6 +97,7 @@ class PoolShelf {
   std::atomic<std::uint64_t> failures_ = 0;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Shelved>> shelved_;
+  std::map<std::string, std::weak_ptr<ZygoteSource>> sources_;  // As long as a pool has them.
 };
 
 }  // namespace glovebox::keeper
