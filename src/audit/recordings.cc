@@ -39,7 +39,7 @@ bool is_tenant(std::string_view name) {
 // "00000000000000000012.default". kInvalid for a tenant that a record cannot have.
 Result<std::string> name_of(std::string_view tenant, std::uint64_t start) {
   if (!is_tenant(tenant)) {
-    return Error(ErrorCode::kInvalid, "a recording of no tenant");
+    return Error(ErrorCode::kInvalid, "the recording names no tenant");
   }
   const std::string number = std::to_string(start);
   return std::string(kDigits - number.size(), '0') + number + "." + std::string(tenant);

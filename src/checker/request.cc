@@ -12,7 +12,7 @@ Result<Request> parse_request(std::string_view text) {
   const std::size_t begin = static_cast<std::size_t>(end - text.data()) + 1;
   if (failure != std::errc() || begin > text.size() || text[begin - 1] != '\n' ||
       size > text.size() - begin) {
-    return Error(ErrorCode::kInternal, "glovebox-checker was started in a wrong way");
+    return Error(ErrorCode::kInternal, "glovebox-checker was started incorrectly");
   }
   const std::string_view rest = text.substr(begin);
   return Request{.schema = rest.substr(0, size), .document = rest.substr(size)};

@@ -46,7 +46,7 @@ Result<std::string> read_message(FrameParser& parser, Message wanted) {
     }
     const ssize_t got = ::read(kControl, block.data(), block.size());
     if (got == 0 || (got < 0 && errno != EINTR)) {
-      return Error(ErrorCode::kUnavailable, "glovebox has gone");
+      return Error(ErrorCode::kUnavailable, "glovebox has ended");
     }
     parser.feed({block.data(), static_cast<std::size_t>(got > 0 ? got : 0)});
   }

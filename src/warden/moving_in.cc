@@ -52,7 +52,7 @@ Result<MoveInRequest> receive_request(int control) {
   }
   return static_cast<Request>(frame.type) == Request::kMoveIn
              ? MoveInRequest::decode(frame.payload)
-             : Error(ErrorCode::kInvalid, "the first request is none to move in");
+             : Error(ErrorCode::kInvalid, "the first request does not ask to move in");
 }
 
 std::string in_place(std::string_view name) { return kMovingPlace + ("/" + std::string(name)); }

@@ -235,7 +235,7 @@ Result<void> Engine::get_to_know() {
   version_ = "/v1." + std::to_string(std::max(least, std::min(most, kPreferredMinor)));
   const auto info = GB_TRY(json_of(GB_TRY(ask("GET", "/info"))));
   if (const std::string kind = text_of(info, "OSType"); !kind.empty() && kind != "linux") {
-    return Error(ErrorCode::kUnsupported, "the container engine at " + socket_ + " runs no Linux");
+    return Error(ErrorCode::kUnsupported, "the container engine at " + socket_ + " does not run Linux containers");
   }
   default_runtime_ = text_of(info, "DefaultRuntime");
   if (const auto options = info.find("SecurityOptions");

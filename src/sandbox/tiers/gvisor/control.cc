@@ -70,7 +70,7 @@ Result<bool> KernelAnswer::judge() const {
   const auto answer = nlohmann::json::parse(text_, nullptr, /*allow_exceptions=*/false);
   const auto success = answer.is_object() ? answer.find("success") : answer.end();
   if (!answer.is_object() || success == answer.end() || !success->is_boolean()) {
-    return Error(ErrorCode::kInvalid, "gVisor's answer is none: " + printable(text_));
+    return Error(ErrorCode::kInvalid, "gVisor's answer is not valid: " + printable(text_));
   }
   if (success->get<bool>()) {
     return true;
