@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every cell includes: the common standard headers, the way of values to text, and the guarded
-// run of a cell's initialisers.
+// What every cell includes: the common standard headers, the conversion of values to text, and the
+// guarded run of a cell's initialisers.
 //
-// All state here is in inline variables, which the dynamic linker makes one for all cells.
+// All state here is in inline variables, of which the dynamic linker keeps one copy for all cells.
 #pragma once
 
 #include <cxxabi.h>
@@ -48,7 +48,7 @@
 
 namespace glovebox {
 
-// To the agent: what the bytes are.
+// Tells the agent what the bytes are.
 enum class Said : int { kResult, kErrorName, kErrorValue };
 using Say = void (*)(int kind, const char* data, std::size_t size);
 
@@ -132,7 +132,7 @@ void show(std::ostream& out, const T& value) {
   }
 }
 
-// Calls what gives the last expression's value and sends its text; a void one has none.
+// Evaluates the last expression and sends its value as text, unless the type is void.
 template <typename F>
 void result_of(F expression) {
   if constexpr (std::is_void_v<decltype(expression())>) {
@@ -211,7 +211,7 @@ inline constexpr std::array kFaults{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 class Handlers {
  public:
   Handlers() {
-    // A fault by a full stack needs another one to be handled on.
+    // A fault from a full stack needs another stack to be handled on.
     static std::array<char, 1 << 16> fault_stack;
     stack_t stack{};
     stack.ss_sp = fault_stack.data();

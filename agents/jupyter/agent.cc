@@ -63,7 +63,7 @@ int Agent::run() {
 
 void Agent::poll_once() {
   const bool paused = outside_.queued() > kMaxQueuedOutside;
-  // Requests wait in the socket until the kernel is ready; its end is told in any case.
+  // Requests wait in the socket until the kernel is ready; its end is always reported.
   const bool serving = state_ == State::kServing;
   const int outside_events = (serving ? ZMQ_POLLIN : 0) | (outside_.queued() > 0 ? ZMQ_POLLOUT : 0);
   std::vector<zmq::pollitem_t> items{
@@ -213,12 +213,12 @@ void Agent::handle_time() {
   }
 }
 
-// Else the input request of the first execution could be lost.
+// If either is not linked, the input request of the first execution could be lost.
 bool Agent::can_be_asked() const {
   return channels_.is_linked(Channel::kShell) && channels_.is_linked(Channel::kStdin);
 }
 
-// The kernel's answer tells that it serves; the status that goes with it, that its output arrives.
+// The kernel's answer shows that it serves; the status that comes with it, that its output arrives.
 void Agent::greet() {
   greeted_ = true;
   next_greeting_.reset();

@@ -10,8 +10,8 @@ namespace {
 // Soon after the kernel has bound its sockets; each try costs one connect(2).
 constexpr int kReconnectMilliseconds = 5;
 
-// A kernel's PUB socket throws away what does not fit, so that more is queued here than for the
-// channels on which the sender waits.
+// A kernel's PUB socket throws away what does not fit, so more is queued here than for the channels
+// on which the sender waits.
 constexpr int kMaxQueuedOutput = 1000;
 constexpr int kMaxQueuedReplies = 16;
 
@@ -117,8 +117,8 @@ void Channels::mend(const std::function<void(Channel)>& lost) {
   if (!requests_lost) {
     return;
   }
-  // Under the old name a kernel that has not noticed yet would ignore what comes. It must be one
-  // name for all: a kernel asks for input under that of the request.
+  // Under the old name a kernel that has not noticed yet would ignore our messages. All channels
+  // need the same name: a kernel asks for input under the name of the request.
   const std::string name = session_ + "." + std::to_string(++renamed_);
   for (std::size_t i = 0; i < sockets_.size(); ++i) {
     if (kChannels[i] != Channel::kIopub) {
@@ -130,8 +130,8 @@ void Channels::mend(const std::function<void(Channel)>& lost) {
 
 void Channels::connect_again(std::size_t i) {
   monitors_[i].forget();
-  // It would take a second connect to the same endpoint for a mistake. That the first one is
-  // already gone is not an error here.
+  // ZeroMQ would take a second connect to the same endpoint for a mistake. It is not an error here
+  // if the first one is already gone.
   (void)zmq_disconnect(sockets_[i].handle(), endpoints_[i].c_str());
   sockets_[i].connect(endpoints_[i]);
 }

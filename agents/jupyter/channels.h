@@ -22,20 +22,20 @@ namespace glovebox::jupyter {
 class Channels {
  public:
   // `session` becomes the routing id, by which a kernel finds the stdin channel of the client that
-  // sent a request. The kernel need not be there yet. Throws zmq::error_t where ZeroMQ cannot work.
+  // sent a request. The kernel need not be there yet. Throws zmq::error_t if ZeroMQ cannot work.
   Channels(const Connection& connection, const std::string& session);
 
-  // Never waits; false when the kernel has left so many requests lying that one more does not fit.
+  // Never waits. False if the kernel has left so many requests unread that no more fit.
   [[nodiscard]] bool send(Channel channel, const Message& message);
 
-  // The next message that has come, or nothing. An error is of that message only.
+  // The next message, if one has arrived. An error concerns that message only.
   std::optional<Result<Message>> receive(Channel channel);
 
   // Waits until the channel can be read, at most `timeout`.
   [[nodiscard]] bool wait(Channel channel, std::chrono::milliseconds timeout);
 
-  // Whether messages can pass, as of the last mend(). Before, what a kernel sends to a channel
-  // other than the one that it is asked on is thrown away (zmq_socket(3), ZMQ_ROUTER).
+  // Whether messages can pass, as of the last mend(). Before that, what a kernel sends on any
+  // channel but the one that it was asked on is thrown away (zmq_socket(3), ZMQ_ROUTER).
   [[nodiscard]] bool is_linked(Channel channel) const {
     return monitors_[static_cast<std::size_t>(channel)].is_linked();
   }
@@ -44,9 +44,9 @@ class Channels {
   [[nodiscard]] zmq::pollitem_t poll_item(Channel channel);
   [[nodiscard]] zmq::pollitem_t monitor_item(Channel channel);
 
-  // Connects again where ZeroMQ has given up. To be called when a monitor can be read, and at the
-  // time that mend_time() says. What was on its way over such a channel may be lost; `lost` is told
-  // which it was.
+  // Reconnects channels that ZeroMQ has given up. Call it when a monitor can be read, and at the
+  // time that mend_time() says. Messages on their way over such a channel may be lost; `lost` is
+  // called with that channel.
   void mend(const std::function<void(Channel)>& lost);
   [[nodiscard]] std::optional<LinkMonitor::Clock::time_point> mend_time() const;
 

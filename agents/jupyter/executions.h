@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executions: what is executed, from frame to Jupyter and back.
+// Executions: carries each execution from its frame to Jupyter and back.
 //
-// One execution is with the kernel at a time; the others wait here, because a kernel that is told
-// of them would abort them after an error. An execution is done when both its reply (shell channel)
+// One execution is with the kernel at a time; the others wait here, because a kernel that knew of
+// them would abort them after an error. An execution is done when both its reply (shell channel)
 // and the `idle` status of its request (iopub channel) have come: the channels are two sockets, so
-// that the reply often overtakes the last output.
+// the reply often overtakes the last output.
 #pragma once
 
 #include <chrono>
@@ -49,23 +49,23 @@ class Executions {
   void handle_reply(const Message& message);   // shell
   void handle_stdin(const Message& message);
 
-  // Interrupts what runs; nothing where nothing does, since an idle kernel might end by it.
+  // Interrupts the running execution, if there is one: an interrupt might end an idle kernel.
   void interrupt();
 
-  // For the time when something must be done though no message comes.
+  // When something must be done even if no message comes.
   [[nodiscard]] std::optional<Clock::time_point> deadline() const;
   void handle_time(Clock::time_point now);
-  // The outside takes no output, so nothing is read: what is missing may have come long since.
+  // The outside takes no output, so nothing is read: what is missing may have arrived long ago.
   void postpone(Clock::time_point now);
 
-  // What was on its way over this channel may never come.
+  // Messages on their way over this channel may never arrive.
   void handle_loss(Channel channel);
 
   // Ends the running execution with an error, and the waiting ones as aborted. Returns whether
   // there was a running one.
   bool handle_death(const std::string& how);
 
-  // A note with the newest channel; of one `kind`, only the first in each execution is sent.
+  // Sends a note on the newest channel, but only the first of each `kind` in an execution.
   void note_once(const std::string& kind, std::string_view text);
 
  private:
@@ -82,7 +82,7 @@ class Executions {
     bool started = false;
     bool idle = false;
     bool error_sent = false;
-    const char* missing = nullptr;  // What is to be said about output that may be.
+    const char* missing = nullptr;  // What to say about output that may be missing.
     std::int64_t count = 0;
     std::optional<Json> reply;                       // Its content.
     std::optional<Json> input_request;               // Its header.

@@ -83,7 +83,7 @@ std::int64_t integer_at(const Json& object, const char* key, std::int64_t fallba
   if (found == nullptr || !found->is_number_integer()) {
     return fallback;
   }
-  // What is unsigned and over the signed range would come back negative.
+  // An unsigned number above the signed range would come back negative.
   if (found->is_number_unsigned() &&
       found->get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) {
     return fallback;

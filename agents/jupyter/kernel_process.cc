@@ -49,7 +49,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// In the child. Does not return; what fails goes to the parent through `report`.
+// Runs in the child. Does not return; an error goes to the parent through `report`.
 [[noreturn]] void become_kernel(char* const* argv,
                                 char* const* environment,
                                 pid_t parent,

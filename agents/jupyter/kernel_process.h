@@ -15,8 +15,8 @@ namespace glovebox::jupyter {
 
 class KernelProcess {
  public:
-  // Starts `argv`, found by $PATH, with `variables` over our own environment. Standard streams are
-  // inherited; no signal is blocked or ignored. The kernel is killed when we end.
+  // Starts `argv`, found through $PATH, with `variables` on top of our own environment. Standard
+  // streams are inherited; no signal is blocked or ignored. The kernel is killed when we end.
   // Requires: there is no other thread yet, and `argv` is not empty.
   static Result<KernelProcess> start(
       const std::vector<std::string>& argv,
@@ -25,10 +25,10 @@ class KernelProcess {
   KernelProcess(KernelProcess&& other) noexcept;
   KernelProcess& operator=(KernelProcess&& other) = delete;
   KernelProcess(const KernelProcess&) = delete;
-  // Kills and reaps it, where it lives.
+  // Kills and reaps it, if it still lives.
   ~KernelProcess();
 
-  // As Ctrl-C in a terminal: to the kernel and to what it started in its group.
+  // Like Ctrl-C in a terminal: signals the kernel and what it started in its group.
   void interrupt() const;
 
   // Kills its process group.

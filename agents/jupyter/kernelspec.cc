@@ -21,7 +21,8 @@ constexpr std::size_t kMaxVariables = 256;
 
 Error unusable(const std::string& why) { return {ErrorCode::kInvalid, "kernelspec: " + why}; }
 
-// A NUL would end the string early for execve(2), which then runs something else than was read.
+// A NUL would end the string early for execve(2), which would then run something other than what
+// was read.
 Result<std::string> c_string(const Json& value, const std::string& what) {
   if (!value.is_string()) {
     return unusable(what + " is not a string");
@@ -170,7 +171,7 @@ std::vector<std::string> kernel_folders(std::string_view jupyter_path, std::stri
   std::vector<std::string> folders;
   while (!jupyter_path.empty()) {
     const std::size_t end = std::min(jupyter_path.find(':'), jupyter_path.size());
-    // A relative folder would mean another one with each working directory.
+    // A relative folder would mean a different one in each working directory.
     if (jupyter_path.front() == '/') {
       folders.push_back(std::string(jupyter_path.substr(0, end)) + "/kernels");
     }

@@ -31,20 +31,20 @@ struct Kernelspec {
   [[nodiscard]] std::vector<std::string> command(const std::string& connection_file) const;
 };
 
-// Fails with kInvalid on what is no usable kernelspec. Members that it does not know are ignored,
-// as Jupyter does.
+// Fails with kInvalid if the text is not a usable kernelspec. Unknown members are ignored, as in
+// Jupyter.
 Result<Kernelspec> parse_kernelspec(std::string_view text);
 
 // Reads at most kMaxKernelspec bytes of a regular file.
 Result<Kernelspec> load_kernelspec(const std::string& path);
 
-// Where kernels are looked for, in this order: the folders of `jupyter_path`, as $JUPYTER_PATH has
-// them, the user's, then the system's.
+// Where to look for kernels, in this order: the folders of `jupyter_path` (written like
+// $JUPYTER_PATH), the user's, then the system's.
 [[nodiscard]] std::vector<std::string> kernel_folders(std::string_view jupyter_path,
                                                       std::string_view home);
 
-// Loads <folder>/<name>/kernel.json from the first folder that has it. Fails with kInvalid on a
-// name that is none, and with kNotFound where no folder has it.
+// Loads <folder>/<name>/kernel.json from the first folder that has it. Fails with kInvalid if the
+// name is not valid, and with kNotFound if no folder has it.
 Result<Kernelspec> find_kernelspec(std::string_view name, const std::vector<std::string>& folders);
 
 }  // namespace glovebox::jupyter

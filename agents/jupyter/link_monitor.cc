@@ -7,7 +7,7 @@
 namespace glovebox::jupyter {
 namespace {
 
-// A new try is announced in the same moment.
+// A new try is announced at the same moment.
 constexpr std::chrono::milliseconds kTryGrace(50);
 
 }  // namespace

@@ -2,8 +2,8 @@
 // LinkMonitor: notices that ZeroMQ has made a connection, or has given one up.
 //
 // ZeroMQ connects again by itself when the other end has closed, but not when it has cut the
-// connection itself because of a message over ZMQ_MAXMSGSIZE. Of the latter nothing is heard but
-// that no new try follows.
+// connection itself because of a message over ZMQ_MAXMSGSIZE. The only sign of the latter is that
+// no new try follows.
 #pragma once
 
 #include <chrono>
@@ -18,19 +18,19 @@ class LinkMonitor {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `name` is unique in the context. The socket must outlive this object's last call only.
+  // `name` is unique in the context. The socket needs to outlive only this object's last call.
   LinkMonitor(zmq::context_t& context, zmq::socket_t& socket, const std::string& name);
 
   // Reads what has happened.
   void read();
 
-  // When the connection is to be taken as given up, unless read() finds out otherwise.
+  // When to treat the connection as given up, unless read() finds out otherwise.
   [[nodiscard]] std::optional<Clock::time_point> given_up_at() const { return given_up_at_; }
 
   // Both ends have introduced themselves: messages can pass.
   [[nodiscard]] bool is_linked() const { return linked_; }
 
-  // After the socket was connected again.
+  // Call it after connecting the socket again.
   void forget() {
     given_up_at_.reset();
     linked_ = false;

@@ -16,7 +16,7 @@ bool is_json(std::string_view type) {
   return type == "application/json" || type.ends_with("+json");
 }
 
-// As Jupyter, which sends these in base64.
+// Like Jupyter, which sends these in base64.
 bool is_binary(std::string_view type) {
   return (type.starts_with("image/") && !type.ends_with("+xml")) || type.starts_with("audio/") ||
          type.starts_with("video/") || type == "application/pdf";

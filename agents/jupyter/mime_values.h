@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MimeValues: what a kernel shows, as it goes outside; keeps what is too large to go inline.
+// MimeValues: translates what a kernel shows for the outside; keeps what is too large to go inline.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class MimeValues {
   explicit MimeValues(std::size_t inline_limit) : inline_limit_(inline_limit) {}
 
   // A Jupyter bundle in our form: texts that came as lists of lines are joined, binary types have
-  // no line breaks, widgets are left out so that their plain text is what is seen.
+  // no line breaks, widgets are left out so that their plain text is shown.
   [[nodiscard]] Json translate(const Json& bundle);
 
   // The answer to a fetch frame.

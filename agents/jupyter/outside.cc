@@ -102,7 +102,7 @@ Result<void> Outside::flush() {
     }
     written_ += static_cast<std::size_t>(sent);
   }
-  // Moving the rest to the front costs as much as was written, so it is not done for little.
+  // Moving the rest to the front costs as much as was written, so it is not done for a few bytes.
   if (written_ == out_.size() || written_ > out_.size() / 2) {
     out_.erase(0, written_);
     written_ = 0;

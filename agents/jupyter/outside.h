@@ -56,11 +56,11 @@ class Outside {
 
   [[nodiscard]] int fd() const { return socket_.get(); }
 
-  // Appends the requests that have come to `requests`; false at the end of the stream. Fails where
+  // Appends the requests that have arrived to `requests`; false at the end of the stream. Fails if
   // the stream makes no sense.
   Result<bool> receive(std::vector<Request>& requests);
 
-  // Queues a message, in parts where it is long. One over kMaxJoined becomes a note.
+  // Queues a message, in parts if it is long. One over kMaxJoined becomes a note.
   void send(FrameType type, std::uint32_t channel, const Json& payload);
   void send_bytes(FrameType type, std::uint32_t channel, std::string_view bytes);
   void note(std::uint32_t channel, std::string_view text);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMaxMatches = 10'000;
 
-// What a kernel that says nothing of use is taken to have said.
+// The answer to assume from a kernel that says nothing useful.
 Json no_answer(FrameType type, std::int64_t cursor) {
   switch (type) {
     case FrameType::kComplete:

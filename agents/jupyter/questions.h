@@ -16,7 +16,7 @@ namespace glovebox::jupyter {
 
 class Questions {
  public:
-  // A kernel that answers none of them makes us keep this many.
+  // How many we keep at most, if the kernel answers none of them.
   static constexpr std::size_t kMaxAsked = 64;
 
   Questions(Outside& outside, Channels& channels, RequestMaker& maker, MimeValues& values)
@@ -25,7 +25,7 @@ class Questions {
   // Takes one of the frames 3 to 8, and answers it at once or when the kernel does.
   void handle_request(const Request& request);
 
-  // A reply on the shell channel; one to nothing that was asked is dropped.
+  // Takes a reply on the shell channel; drops it if it answers none of our requests.
   void handle_reply(const Message& reply);
 
  private:

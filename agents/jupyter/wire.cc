@@ -35,7 +35,7 @@ std::string now_in_iso8601() {
 
 void Signer::Free::operator()(evp_mac_ctx_st* context) const noexcept { EVP_MAC_CTX_free(context); }
 
-// What libcrypto can refuse here, but for want of memory, is an algorithm that it lacks; without
+// Unless memory runs out, libcrypto can fail here only for an algorithm that it lacks; without
 // HMAC-SHA256 there is nothing to do.
 Signer::Signer(std::string_view key) {
   GB_CHECK(!key.empty());

@@ -58,7 +58,7 @@ class Signer {
   std::unique_ptr<evp_mac_ctx_st, Free> keyed_;
 };
 
-// Makes requests of one session, with headers that no two share.
+// Makes requests of one session; no two have the same header.
 class RequestMaker {
  public:
   explicit RequestMaker(std::string session) : session_(std::move(session)) {}

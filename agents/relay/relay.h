@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Relay: carries TCP connections of a sandbox's own loopback to a Unix socket.
 //
-// pip and npm speak with an index over TCP only, and a sandbox has no network; the socket of an
-// index that the caller allows is shown in it as a file. One thread, everything bounded: a guest
+// pip and npm talk to an index over TCP only, and a sandbox has no network; the socket of an index
+// that the caller allows appears in the sandbox as a file. One thread, everything bounded: a guest
 // may connect as often as it likes.
 #pragma once
 
@@ -17,10 +17,10 @@ namespace glovebox::relay {
 
 class Relay {
  public:
-  // Takes connections at 127.0.0.1:`port` for `socket`, a path. False: errno says why.
+  // Accepts connections at 127.0.0.1:`port` for `socket`, a path. False: errno says why.
   bool listen(std::uint16_t port, std::string socket);
 
-  // Until `link` hangs up.
+  // Runs until `link` hangs up.
   void run(int link);
 
  private:
@@ -32,8 +32,8 @@ class Relay {
   struct End {
     UniqueFd fd;  // -1: an index that did not answer.
     std::string unsent{};
-    bool read_all = false;  // It says nothing more.
-    bool told_all = false;  // It has been told that the other end says nothing more.
+    bool read_all = false;  // It will send nothing more.
+    bool told_all = false;  // It has been told that the other end will send nothing more.
   };
   struct Connection {
     std::array<End, 2> ends;

@@ -4,9 +4,9 @@
 //
 //   glovebox-wasm-zygote INTERPRETER [ARGUMENT…], with a socket to glovebox as descriptor 3
 //
-// It starts the interpreter with an agent of ours. When that first reads its standard input, this
-// process serves requests for forks (context/zygote_protocol.h); in a fork, the read goes on, from
-// the fork's own channel. It runs no code of a guest's.
+// It starts the interpreter with an agent of ours. When the agent first reads its standard input,
+// this process begins to serve requests for forks (context/zygote_protocol.h); in a fork, the read
+// continues, from the fork's own channel. It runs no code of a guest's.
 #include <unistd.h>
 
 #include <string>
@@ -34,8 +34,8 @@ constexpr int kSocket = 3;
 // fork, which begins elsewhere.
 constexpr const char* kAgents = "/opt/glovebox/agents";
 
-// What the agent reads first: 32 random digits, since what it has of chance is every fork's, where
-// it begins, and its environment.
+// What the agent reads first: 32 random digits, since any randomness that it has is every fork's;
+// the directory where it begins; and its environment.
 std::string beginning_of(const zygote::ForkRequest& request) {
   std::string text = random_hex(16) + '\0' + request.cwd;
   for (const std::string& variable : request.env) {

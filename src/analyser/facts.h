@@ -29,7 +29,8 @@ enum class Kind : std::uint8_t {
   kUnparsed,  // What could not be followed; the name says why.
 };
 
-// Each fact once. What is found beyond the bounds is one fact "unparsed", which no policy allows.
+// Each fact once. All that is found beyond the bounds is one fact "unparsed", which no policy
+// allows.
 class Facts {
  public:
   Facts() = default;
@@ -70,7 +71,7 @@ class Facts {
   [[nodiscard]] Line last_line() const;
 
   std::string lines_;
-  std::size_t begun_ = 0;  // Where the whole ones end, and one begins that is being written.
+  std::size_t begun_ = 0;  // Where the complete lines end, and the one being written begins.
   std::unordered_set<Line, HashOfLine, SameLine> seen_{0, HashOfLine(), SameLine{&lines_}};
   bool full_ = false;
 };

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a text stands that was found inside of another one: a script in a string, code in a
-// command.
+// The place of a text that was found inside another one: a script in a string, code in a command.
 #pragma once
 
 #include "analyser/facts.h"
 
 namespace glovebox::analyser {
 
-// How deep texts are followed that stand in each other.
+// How deeply nested texts are followed.
 inline constexpr int kMostInside = 8;
 
 struct Inside {
-  Place at{};     // In the outermost text; all of its facts have this place.
-  int depth = 1;  // In how many others it stands.
+  Place at{};     // In the outermost text; all facts about the inner text have this place.
+  int depth = 1;  // How many texts it is inside of.
 
   [[nodiscard]] Inside deeper() const { return {.at = at, .depth = depth + 1}; }
 };

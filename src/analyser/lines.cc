@@ -24,7 +24,7 @@ Place Lines::place(std::size_t at) const {
   }
   at = std::min(at, text_.size());
   const auto line = std::ranges::upper_bound(starts_, at) - 1;
-  // A line may be as long as the text: of a very long one, the column is that of a byte.
+  // A line may be as long as the text: far into a very long one, the column counts bytes.
   constexpr std::size_t kMostCounted = 4096;
   const std::size_t before = at - *line;
   const std::size_t characters =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where things stand in a text, for people: lines and columns.
+// Where things are in a text, for people: lines and columns.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace glovebox::analyser {
 
 class Lines {
  public:
-  // All of a text that stands inside of another one is where that is. `text` must live as long.
+  // Everything in a text inside another one has the place `inside->at`. `text` must outlive this.
   Lines(std::string_view text, std::optional<Inside> inside);
   [[nodiscard]] Place place(std::size_t at) const;
-  // That of a text which stands at `at`.
+  // The Inside of a text that was found at `at`.
   [[nodiscard]] Inside inside(std::size_t at) const {
     return {.at = place(at), .depth = inside_ ? inside_->depth + 1 : 1};
   }

@@ -2,9 +2,9 @@
 // Looks at programs and prints facts about each, without running any of them.
 //
 // Runs inside walls: what it reads is hostile, and what it prints is trusted no more than that. Its
-// argument names a file of programs, each "LANGUAGE BYTES\n" and so many bytes of text. For each it
-// prints the lines of its facts, and an empty one; in the end it prints "end". With "-" it reads
-// that from its standard input, as a confined program: it puts up walls of its own before.
+// argument names a file of programs, each "LANGUAGE BYTES\n" and that many bytes of text. For each
+// it prints the lines of its facts and an empty line, and at the end it prints "end". With "-" it
+// reads the programs from its standard input, as a confined program: it first confines itself.
 #include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ struct Unit {
   std::string_view code;
 };
 
-// Takes the first one off the text; nothing where that is none.
+// Takes the first unit off the text; nothing if the text does not begin with one.
 std::optional<Unit> take_unit(std::string_view& units) {
   const std::string_view line = units.substr(0, units.find('\n'));
   const std::size_t space = line.find(' ');
@@ -102,13 +102,13 @@ Result<void> run(const std::string& path) {
 int main(int argc, char** argv) {
   using glovebox::Error;
   using glovebox::Result;
-  // A short life, in which memory that was given back would only have to be asked for again.
+  // The process is short-lived: memory that it gave back would only be asked for again.
   (void)::mallopt(M_TRIM_THRESHOLD, 1 << 30);
   (void)::mallopt(M_MMAP_THRESHOLD, 1 << 30);
   (void)::mallopt(M_TOP_PAD, 1 << 20);
   const auto done = argc == 2 ? glovebox::analyser::run(argv[1])
                               : Result<void>(Error(glovebox::ErrorCode::kInvalid,
                                                    "usage: glovebox-analyser UNITS, or -"));
-  // What goes on at an ordinary exit takes calls that the filter does not know.
+  // An ordinary exit makes system calls that the filter does not allow.
   ::_exit(glovebox::confined::exit_status_of(done));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program binds names to, wherever it does.
+// What a program binds names to, wherever it binds them.
 #include <algorithm>
 #include <string>
 
@@ -92,7 +92,7 @@ void Values::bind_parameters(const PythonNode& arguments) {
   for (std::size_t i = 0; i < defaults.size(); ++i) {
     bind(arguments.parts[arguments.split - defaults.size() + i]->name, {.node = defaults[i]});
   }
-  // Their defaults stand behind all of them.
+  // Their defaults come after all of them.
   for (std::size_t i = 0; i < named.size(); ++i) {
     const PythonNode* const value = arguments.parts[arguments.split + 1 + named.size() + i];
     if (value != nullptr) {

@@ -283,7 +283,7 @@ void PythonVisitor::shell_command(const PythonNode& node, const PythonNode* comm
 void PythonVisitor::argv_command(std::string_view name, const Call& call) {
   auto arguments = call.arguments;
   if (name.starts_with("os.spawn") && arguments.size() > 1) {
-    arguments = arguments.subspan(1);  // Behind the mode.
+    arguments = arguments.subspan(1);  // After the mode.
   }
   const PythonNode* const first = arguments.empty() ? call.named("args") : arguments[0];
   // What is not known may be true.
@@ -316,7 +316,7 @@ void PythonVisitor::argv_command(std::string_view name, const Call& call) {
         }
         continue;
       }
-      // The first of the words is only what the program is told of its name.
+      // The first of the words only tells the program its name.
       std::vector<std::string>& words = lists.emplace_back();
       words.emplace_back(text);
       for (std::size_t i = asynchronous ? 1 : 2; i < arguments.size(); ++i) {
@@ -325,7 +325,7 @@ void PythonVisitor::argv_command(std::string_view name, const Call& call) {
     }
     texts.clear();
   }
-  // Of a command that is unknown as a whole, a shell that may read it says nothing.
+  // For a command that is entirely unknown, it does not count that a shell may read it.
   const bool known = !texts.empty() || !lists.empty() || partial(first) != kUnknownWord;
   command(call.node, texts, lists, said || (shell && known), first);
   if (const PythonNode* const program = call.named("executable"); program != nullptr) {
@@ -401,7 +401,7 @@ void PythonVisitor::connected(const PythonNode& node, const PythonNode* first) {
   }
 }
 
-// Of an object whose class is unknown.
+// A method of an object whose class is unknown.
 void PythonVisitor::method(const PythonNode& node) {
   const PythonNode& function = *node.parts[0];
   const PythonNode* const object = function.parts[0];

@@ -146,7 +146,7 @@ void PythonVisitor::visit_attribute(const PythonNode& node) {
   look(node);
   const PythonNode* inner = node.parts[0];
   if (values_.is_named(inner)) {
-    // The parts of a chain are no uses of their own.
+    // The parts of a chain are not uses of their own.
     while (inner->kind == Ast::kAttribute) {
       look(*inner);
       inner = inner->parts[0];

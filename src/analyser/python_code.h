@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What parts of the analysis of a Python program share.
+// What the parts of the analysis of a Python program share.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace glovebox::analyser {
 
-// Whether a name, or part of it, may lead from an object to what it must not reach.
+// Whether an attribute's name, or part of it, may lead from an object to what must not be reached.
 bool leads_out(std::string_view attribute);
 
 // Looks at the nodes of a tree.

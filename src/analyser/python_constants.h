@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operations on constants give, as CPython computes them. Results are bounded; what is not
-// known for certain has no result, because a wrong one would hide what runs.
+// The results of operations on constants, as CPython computes them. Results are bounded; what is
+// not known for certain has no result, because a wrong one would hide what runs.
 #pragma once
 
 #include <optional>
@@ -29,9 +29,9 @@ class Constants {
   static std::optional<std::string> written(const Value& value);
   // "sequence[index]"
   Found item(const Value& sequence, const Value& index);
-  // "sequence[lower:upper:step]"; null where it has none.
+  // "sequence[lower:upper:step]"; null for a part that is absent.
   Found slice(const Value& sequence, const Value* lower, const Value* upper, const Value* step);
-  // What a list, a text or bytes has, if that is at most `most`.
+  // The items of a list, a text or bytes, if there are at most `most`.
   std::optional<std::span<const Value* const>> items(const Value& value, std::size_t most);
   // "text.name(arguments)"
   Found method(const Value& value, std::string_view name, std::span<const Value* const> arguments);
@@ -57,7 +57,7 @@ class Constants {
   Found joined(const Value& separator, const Value& parts);
   Found cased(const Value& value, std::string_view name);
   Found encoded(const Value& value, std::string_view name, std::span<const Value* const> arguments);
-  // Of the kind that `like` is: a text or bytes.
+  // A text or bytes, whichever `like` is.
   Found same(const Value& like, std::string_view made);
 
   Arena& arena_;

@@ -27,7 +27,7 @@ int base64_digit(char c, bool for_urls) {
                                 : -1;
 }
 
-// Five digits to the base of 85 are four bytes; of a part, as many digits as bytes and one.
+// Five digits in base 85 are four bytes; a partial group has one digit more than bytes.
 class Groups {
  public:
   bool add(std::uint32_t digit) {

@@ -10,7 +10,7 @@
 namespace glovebox::analyser {
 namespace {
 
-// How much an operator of arithmetic binds; 0: it is none.
+// How tightly an arithmetic operator binds; 0: it is not one.
 int strength_of(Tok kind) {
   switch (kind) {
     case Tok::kBar:
@@ -102,7 +102,7 @@ PythonNode* PythonParser::expressions() {
   return parts.node(Ast::kTuple, at);
 }
 
-// Further elements, which may be none: what cannot begin one ends the list.
+// Further elements, if any: what cannot begin one ends the list.
 void PythonParser::expression_list(Parts& into, Tok end) {
   while (!failed()) {
     switch (kind()) {
@@ -323,7 +323,7 @@ PythonNode* PythonParser::comparison() {
   return parts.node(Ast::kCompare, at);
 }
 
-// Operators that bind more than `least`.
+// Operators that bind tighter than `least`.
 // NOLINTNEXTLINE(misc-no-recursion): Nesting bounds it, and there are six strengths.
 PythonNode* PythonParser::arithmetic(int least) {
   const std::uint32_t at = token().begin;

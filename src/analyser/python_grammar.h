@@ -16,7 +16,7 @@
 
 namespace glovebox::analyser {
 
-// After the first problem, each token reads as the end of the text, so that all ends soon.
+// After the first problem, each token reads as the end of the text, so that parsing ends soon.
 class PythonParser {
  public:
   PythonParser(std::string_view text, Arena& arena);
@@ -25,7 +25,7 @@ class PythonParser {
  private:
   static constexpr int kMostNesting = 1'200;  // Of nodes, and of calls of the same function.
 
-  // Nodes that are being collected for one that is not made yet.
+  // The parts of a node that is not made yet.
   class Parts {
    public:
     explicit Parts(PythonParser& parser) : parser_(parser) {}
@@ -92,7 +92,7 @@ class PythonParser {
   }
   static void set_use(PythonNode* node, Use use);
 
-  // Where the statement begins: at "async", if that was before.
+  // Where the statement begins: at "async", if that came before.
   std::uint32_t start() {
     const std::uint32_t at = async_at_ != kNowhere ? async_at_ : token().begin;
     async_at_ = kNowhere;
@@ -141,7 +141,7 @@ class PythonParser {
   PythonNode* conjunction();
   PythonNode* inversion();
   PythonNode* comparison();
-  static constexpr int kAboveBars = 4;  // Sums bind more than this, and what binds less does not.
+  static constexpr int kAboveBars = 4;  // Sums bind tighter than this; bars to shifts do not.
   PythonNode* arithmetic(int least = 0);
   PythonNode* unary();
   PythonNode* power();

@@ -13,7 +13,7 @@
 namespace glovebox::analyser {
 namespace {
 
-constexpr std::size_t kMostBrackets = 200;  // As CPython.
+constexpr std::size_t kMostBrackets = 200;  // As in CPython.
 constexpr std::size_t kMostIndents = 100;
 constexpr int kMostFormats = 40;  // Formatted strings within each other.
 
@@ -56,7 +56,7 @@ constexpr std::array kKeywords = std::to_array<std::pair<std::string_view, Tok>>
 });
 static_assert(std::ranges::is_sorted(kKeywords));
 
-// By their first characters, and of the same one the longest first.
+// By first character; of those with the same one, the longest first.
 constexpr std::array kOperators = std::to_array<std::pair<std::string_view, Tok>>({
     {"!=", Tok::kCompare},     {"%=", Tok::kAugmented},  {"%", Tok::kPercent},
     {"&=", Tok::kAugmented},   {"&", Tok::kAmpersand},   {"(", Tok::kLeftParen},
@@ -81,8 +81,8 @@ constexpr auto kFirst = [](const std::pair<std::string_view, Tok>& each) {
 };
 static_assert(std::ranges::is_sorted(kOperators, {}, kFirst));
 
-// Those of a sorted table that begin so. As a span: libstdc++'s subrange, which equal_range()
-// returns, is beyond clang 14, with which the fuzz targets are built.
+// The entries of a sorted table that begin with `c`. As a span: clang 14, which builds the fuzz
+// targets, cannot compile libstdc++'s subrange, which equal_range() returns.
 template <typename Table>
 std::span<const typename Table::value_type> beginning_with(const Table& table, char c) {
   return {std::ranges::lower_bound(table, c, {}, kFirst),
@@ -90,7 +90,7 @@ std::span<const typename Table::value_type> beginning_with(const Table& table, c
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-// What is no ASCII may be part of a name; CPython refuses what may not.
+// Anything beyond ASCII may be part of a name; CPython refuses what may not.
 bool starts_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
@@ -192,7 +192,7 @@ class Lexer {
 
   struct Indent {
     std::uint32_t column = 0;      // Tabs reach to the next eighth column,
-    std::uint32_t characters = 0;  // or count as one: both must tell the same.
+    std::uint32_t characters = 0;  // or count as one: both must agree.
   };
 
   void indented(Indent indent) {
@@ -222,7 +222,7 @@ class Lexer {
     }
   }
 
-  // A line that IPython takes before Python does, with those that a backslash joins to it.
+  // A line that IPython handles before Python sees it, with lines that a backslash joins to it.
   void magic() {
     const std::size_t begin = at_;
     if (const std::size_t before = before_timed_code(
@@ -240,7 +240,7 @@ class Lexer {
 
   void skip_comment() { at_ = std::min(text_.find('\n', at_), text_.size()); }
 
-  // The next token, or what stands between tokens.
+  // The next token, or what is between tokens.
   void next() {
     const char c = text_[at_];
     const std::size_t begin = at_;
@@ -280,7 +280,7 @@ class Lexer {
   }
 
   static constexpr std::size_t kNoString = ~std::size_t{0};
-  // How many letters stand before the quote that begins a string here.
+  // How many letters precede the quote that begins a string here.
   std::size_t prefix_length() const {
     std::size_t length = 0;
     bool raw = false;
@@ -524,7 +524,7 @@ class Lexer {
   Tokens tokens_{};
   bool line_ended_ = true;
   std::vector<Indent> indents_{Indent{}};
-  std::string open_{};  // The brackets around the current place, and where they stand.
+  std::string open_{};  // The brackets around the current place, and where they are.
   std::vector<std::size_t> open_at_{};
   std::size_t floor_ = 0;  // How many of these the field of a format may not close.
   int formats_ = 0;

@@ -15,7 +15,7 @@ namespace glovebox::analyser {
 enum class Tok : std::uint8_t {
   // clang-format off
   kEnd, kNewline, kIndent, kDedent, kName, kNumber, kString,
-  kFormatStart, kFormatMiddle, kFormatEnd,  // f"…": its parts stand between, fields in braces.
+  kFormatStart, kFormatMiddle, kFormatEnd,  // f"…": its parts are in between, fields in braces.
   kMagic,                                   // A line for IPython: "!ls", "%time x".
   // Keywords
   kAnd, kAs, kAssert, kAsync, kAwait, kBreak, kClass, kContinue, kDef, kDel, kElif, kElse, kExcept,
@@ -44,8 +44,8 @@ struct Tokens {
 // The text as CPython reads it: line ends are "\n", and there is no byte order mark.
 std::string with_plain_lines(std::string_view text);
 
-// Why the encoding that the first lines of `text` declare could make another program of it; empty:
-// it cannot.
+// Why the encoding that the first lines of `text` declare could turn it into another program;
+// empty: it cannot.
 std::string strange_encoding(std::string_view text);
 
 // `text` is UTF-8 with plain lines, of at most 4 GiB.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the literals of Python are: numbers, and strings with their escapes.
+// The values of Python's literals: numbers, and strings with their escapes.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,20 @@
 
 namespace glovebox::analyser {
 
-// The number that is written so; nothing where it is none.
+// The number that `written` is; nothing if it is not one.
 std::optional<Value> number_of(std::string_view written);
 
 struct Literal {
   enum class End : std::uint8_t { kKnown, kUnknown, kWrong };
-  End end = End::kKnown;  // kUnknown: it has characters by names that we do not know.
+  End end = End::kKnown;  // kUnknown: it names characters whose names we do not know.
   std::string_view text{};
 };
 
-// What stands between the quotes of a string. The result lies in `written` or in the arena.
+// The value of `written`, the text between the quotes of a string. The result points into `written`
+// or the arena.
 Literal unescaped(std::string_view written, bool bytes, bool raw, Arena& arena);
 
-// An identifier as CPython knows it (NFKC). Nothing where it is no UTF-8.
+// An identifier as CPython knows it (NFKC). Nothing if it is not UTF-8.
 std::optional<std::string_view> normalized(std::string_view name, Arena& arena);
 
 // The code points of a text that append_utf8() (base/utf8.h) made.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lines and cells that IPython takes before Python does.
+// The lines and cells that IPython handles before Python sees them.
 //
-// A magic that is not known here is a fact "unparsed": what it makes of its line may be anything.
+// A magic that is not known here is a fact "unparsed": it may do anything with its line.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -28,7 +28,7 @@ constexpr auto kHarmless = std::to_array<std::string_view>(
      "pprint",     "precision", "psearch",  "psource",    "pwd",     "pylab",  "quickref",
      "reset",      "set_env",   "tb",       "unload_ext", "who",     "who_ls", "whos",
      "xdel",       "xmode"});
-// Run the Python behind their options, of which these take a value.
+// Run the Python after their options; the options listed here take a value.
 constexpr auto kTimers = std::to_array<std::pair<std::string_view, std::string_view>>(
     {{"time", ""}, {"timeit", "nrp"}, {"prun", "lsTD"}, {"memit", "rti"}, {"lprun", "fmTDu"}});
 constexpr auto kShells = std::to_array<std::string_view>({"!", "sx", "system", "sc"});
@@ -50,7 +50,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// The first word, and what stands behind it.
+// The first word, and what follows it.
 std::pair<std::string_view, std::string_view> split(std::string_view text) {
   text = trimmed(text);
   const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
@@ -68,7 +68,7 @@ std::string_view behind_options(std::string_view text, std::string_view with_val
 
 struct Cell {
   std::string_view name;
-  std::string_view line;  // Behind the name.
+  std::string_view line;  // After the name.
   std::string_view body;
 };
 
@@ -155,7 +155,7 @@ void analyse_magic(std::string_view line, Inside inside, Facts& facts) {
       std::ranges::find(kTimers, name, &std::pair<std::string_view, std::string_view>::first) !=
       kTimers.end();
   if (timer) {
-    // Of a line without code, the cell is what is timed.
+    // If the line has no code, it times the cell.
   } else if (among(kShells, name)) {
     const std::size_t assigned = name == "sc" ? rest.find('=') : std::string_view::npos;
     analyse_shell(assigned == std::string_view::npos ? rest : rest.substr(assigned + 1), inside,

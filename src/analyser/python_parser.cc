@@ -399,7 +399,7 @@ PythonNode* PythonParser::with_statement() {
   const std::uint32_t at = start();
   ++next_;
   Parts parts(*this);
-  // Parentheses stand around the items, or are part of the first one.
+  // Parentheses enclose the items, or are part of the first one.
   const std::size_t before = next_;
   bool around = take(Tok::kLeftParen);
   if (around) {
@@ -479,7 +479,7 @@ PythonNode* PythonParser::definition() {
 
 // Matching
 
-// "match" is a keyword only where a block of cases follows.
+// "match" is a keyword only if a block of cases follows.
 bool PythonParser::is_match() const {
   if (!at_word("match")) {
     return false;

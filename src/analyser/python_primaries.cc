@@ -63,7 +63,7 @@ PythonNode* PythonParser::slice() {
   return node(Ast::kSlice, at, {lower, upper, step});
 }
 
-// Up to the parenthesis, with it: those with names and "**" behind the others, as in the tree.
+// Up to and including the parenthesis. Arguments with names and "**" come last, as in the tree.
 void PythonParser::arguments(Parts& into) {
   Parts named(*this);
   const std::uint32_t open = tokens_.list[next_ - 1].begin;
@@ -300,7 +300,7 @@ PythonNode* PythonParser::strings() {
           std::string plain;
           const std::string_view middle = text_of(token());
           for (std::size_t i = 0; i < middle.size(); ++i) {
-            // In a name of a character, braces are its own.
+            // The braces around a character's name belong to the escape.
             if (!raw && middle.substr(i).starts_with("\\N{")) {
               const std::size_t end = std::min(middle.find('}', i), middle.size() - 1);
               plain += middle.substr(i, end - i + 1);

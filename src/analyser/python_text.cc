@@ -34,7 +34,7 @@ bool is_upper(char32_t c) { return c >= 'A' && c <= 'Z'; }
 char32_t lower(char32_t c) { return is_upper(c) ? c + 0x20 : c; }
 char32_t upper(char32_t c) { return is_lower(c) ? c - 0x20 : c; }
 
-// Whether a change of its case is one character for another, without a look at those around it.
+// Whether changing its case replaces it by one character, whatever characters are around it.
 bool has_simple_cases(char32_t c) {
   std::array<utf8proc_int32_t, 4> folded{};
   int boundary = 0;
@@ -254,7 +254,7 @@ Found Constants::replaced(const Value& value, std::span<const Value* const> argu
   if (!arguments[0]->text.empty()) {
     return same(value, replaced_all(value.text, arguments[0]->text, fresh, most));
   }
-  // Nothing stands before each character and at the end.
+  // The empty text is before each character and at the end.
   const std::u32string codes = codes_of(value);
   std::string made;
   for (std::size_t i = 0; i <= codes.size(); ++i) {

@@ -11,7 +11,7 @@
 
 namespace glovebox::analyser {
 
-// Memory that lives as long as one analysis, and what lies in it needs no destructor.
+// Memory that lives as long as one analysis. What is in it needs no destructor.
 class Arena {
  public:
   static constexpr std::size_t kMost = std::size_t{192} * 1024 * 1024;
@@ -50,12 +50,12 @@ class Arena {
   std::size_t taken_ = 0;
 };
 
-// What an expression is when it is a constant.
+// The value of an expression that is a constant.
 struct Value {
   // clang-format off
   enum class Kind : std::uint8_t {
     kNone, kEllipsis, kBool, kInt, kFloat, kComplex, kText, kBytes, kList,
-    kUnknown,  // A text of which only a running Python knows a character.
+    kUnknown,  // A text with a character that only a running Python knows.
   };
   // clang-format on
   Kind kind = Kind::kNone;
@@ -88,7 +88,7 @@ enum class Ast : std::uint8_t {
   // clang-format on
 };
 
-// How a name, an attribute or a subscript is used; or what kind a parameter is of.
+// How a name, an attribute or a subscript is used; or what kind of parameter it is.
 enum class Use : std::uint8_t {
   kLoad,
   kStore,
@@ -99,13 +99,13 @@ enum class Use : std::uint8_t {
   kKeywords
 };
 
-// A node. Its parts are those of CPython's node in their order, one list behind the other; parts
-// that a node may lack are null.
+// A node. Its parts are those of CPython's node in their order, one list after the other; parts
+// that the node lacks are null.
 struct PythonNode {
   Ast kind = Ast::kPass;
   Use use = Use::kLoad;
-  char op = '\0';            // Its first character, 'p' for "**" and 'f' for "//".
-  std::uint16_t depth = 1;   // Of the nodes below it, with it.
+  char op = '\0';            // The operator's first character; 'p' for "**" and 'f' for "//".
+  std::uint16_t depth = 1;   // Of the tree from this node down, including it.
   std::uint32_t at = 0;      // Where it begins.
   std::uint32_t number = 0;  // Each node of a tree has its own, below PythonTree::nodes.
   // Where lists within the parts end:
@@ -115,7 +115,7 @@ struct PythonNode {
   std::uint32_t split = 0;
   std::uint32_t second = 0;
   std::string_view name{};   // Identifiers are normalized as CPython does it.
-  std::string_view other{};  // kAlias: behind "as". kImportFrom: the dots before the module.
+  std::string_view other{};  // kAlias: after "as". kImportFrom: the dots before the module.
   const Value* value = nullptr;
   std::span<PythonNode* const> parts{};
 };

@@ -30,7 +30,7 @@ constexpr std::array kSame = std::to_array<std::pair<std::string_view, std::stri
     {"_posixsubprocess", "subprocess"},
     {"_ctypes", "ctypes"},
 });
-// What holds all names of a program or all modules, by their own names.
+// What holds all names of a program or all modules, each under its own name.
 constexpr std::array<std::string_view, 6> kNamespaces = {"globals()",    "locals()", "vars()",
                                                          "__builtins__", "builtins", "sys.modules"};
 constexpr std::array<std::string_view, 17> kTextMethods = {
@@ -65,7 +65,7 @@ std::string_view Values::canonical(std::string_view name) {
   if (!rest.empty() && (first == "builtins" || first == "__builtins__" || first == "__builtin__")) {
     return canonical(rest);
   }
-  // The last module that is carried begins the name.
+  // The name begins at the last module that is carried.
   for (std::size_t end = name.size(); dot != std::string_view::npos;) {
     const std::size_t begin = name.rfind('.', end - 1) + 1;
     std::string_view part = name.substr(begin, end - begin);
@@ -552,7 +552,7 @@ void Values::find_called(std::string_view name, const PythonNode& node) {
     }
     values.push_back(value);
   }
-  // With names, arguments mean more than is known here.
+  // Named arguments mean more than is known here.
   const bool plain = node.split == node.parts.size();
   if (!arguments.empty() && values.size() == arguments.size() && plain) {
     if (const Constants::Found computed = constants_.call(name, values)) {

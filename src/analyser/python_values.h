@@ -22,7 +22,7 @@ namespace glovebox::analyser {
 
 struct Meaning {
   const Value* value = nullptr;  // A constant; or
-  std::string_view name{};       // a name. "()" behind a part stands for what a call returns.
+  std::string_view name{};       // a name. "()" after a part stands for what a call returns.
 };
 using Meanings = std::span<const Meaning>;
 
@@ -42,7 +42,7 @@ class Values {
   bool is_named(const PythonNode* node);
 
   static bool is_builtin(std::string_view name);
-  // Whether the program imports the module, or binds a name to something of it.
+  // Whether the program imports the module, or binds a name to something in it.
   [[nodiscard]] bool imports(std::string_view module) const;
   // Whether something was left out because there is too much to follow.
   [[nodiscard]] bool entangled() const { return entangled_ || budget_ < 0 || arena_.full(); }
@@ -111,7 +111,8 @@ class Values {
   void find_call(const PythonNode& node);
   void find_called(std::string_view name, const PythonNode& node);
   void find_method(const Value& value, const PythonNode& node);
-  // What is computed once unless it depends on what is being computed; it finds it now otherwise.
+  // Returns what is known, or finds it now and remembers it, unless it depends on a name that is
+  // still being followed.
   template <typename Find>
   Meanings remembered(Known& known, Find find, int busy);
   Meanings meanings_of(std::string_view name);
@@ -125,7 +126,7 @@ class Values {
   std::vector<Meaning> found_;
   int names_busy_ = 0;
   int met_ = kNobody;    // The first busy name that was asked for.
-  bool trying_ = false;  // A name stands for one value after another.
+  bool trying_ = false;  // A name is being tried with one value after another.
   int depth_ = 0;
   int budget_ = 200'000;
   bool entangled_ = false;

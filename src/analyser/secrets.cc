@@ -18,7 +18,8 @@ bool in_word(char c) { return is_alphanumeric(c) || c == '_' || c == '-'; }
 bool in_slack(char c) { return is_alphanumeric(c) || c == '-'; }
 bool in_title(char c) { return is_upper(c) || c == ' '; }
 
-// A beginning, which may have one letter of a set behind it, and how many of what follow.
+// A beginning, one letter of a set (if there is one), a separator, and `count` characters that
+// belong.
 struct Form {
   std::string_view beginning;
   std::string_view letters;

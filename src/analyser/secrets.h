@@ -6,11 +6,11 @@
 
 namespace glovebox::analyser {
 
-// Whether it contains a key of a kind that is known by its form.
+// Whether the text contains a key of a kind that can be recognized by its form.
 bool has_token(std::string_view text);
 // Whether a variable with this name would hold a secret: "db_password".
 bool names_secret(std::string_view name);
-// Whether a text could be one, and is no example of one.
+// Whether a text could be a secret, and is not just an example of one.
 bool may_be_secret(std::string_view text);
 
 }  // namespace glovebox::analyser

@@ -58,7 +58,7 @@ std::string_view without_spaces(std::string_view text) {
   return text;
 }
 
-// Whether a word stands in a text by itself.
+// Whether a text contains a word by itself.
 bool has_word(std::string_view text, std::string_view word) {
   for (std::size_t at = text.find(word); at != std::string_view::npos;
        at = text.find(word, at + 1)) {
@@ -70,7 +70,7 @@ bool has_word(std::string_view text, std::string_view word) {
   return false;
 }
 
-// Whether the condition of a loop always holds, and nothing else stands beside it.
+// Whether the condition of a loop always holds, and there is nothing else beside it.
 bool is_forever(std::string_view text, bool until) {
   if (text.empty() || !is_space(text.front())) {
     return false;
@@ -103,7 +103,7 @@ bool has_background(std::string_view text) {
   return false;
 }
 
-// The length of a pattern of a case at the beginning of a text, with its parenthesis; 0: it is
+// The length of a case's pattern at the beginning of a text, with its parenthesis; 0: there is
 // none.
 std::size_t pattern_length(std::string_view text) {
   const auto belongs = [](char c) {

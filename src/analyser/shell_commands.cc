@@ -20,7 +20,7 @@ constexpr auto kShellNames =
     std::to_array<std::string_view>({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox sh"});
 constexpr auto kInterpreters =
     std::to_array<std::string_view>({"python", "python3", "perl", "ruby", "node", "php"});
-// Programs that run the command behind their options, and those of their options that take a value.
+// Programs that run the command after their options, and which of their options take a value.
 constexpr auto kWrappers = std::to_array<std::pair<std::string_view, std::string_view>>({
     {"sudo", "ugpCchDRT"}, {"doas", "uC"},    {"env", "uCS"},    {"nohup", ""},
     {"nice", "n"},         {"ionice", "cnp"}, {"timeout", "ks"}, {"stdbuf", "ioe"},
@@ -29,7 +29,7 @@ constexpr auto kWrappers = std::to_array<std::pair<std::string_view, std::string
     {"chroot", ""},        {"flock", ""},     {"watch", "n"},    {"strace", "eopsu"},
     {"script", "c"},       {"parallel", "j"}, {"nsenter", "t"},  {"toybox", ""},
 });
-// One word stands before the command.
+// One more word comes before the command.
 constexpr auto kWithOperand = std::to_array<std::string_view>({"timeout", "chroot", "flock"});
 constexpr auto kFileReaders = std::to_array<std::string_view>(
     {"cat", "head", "tail", "less", "more", "grep", "source", ".", "base64", "xxd", "strings",
@@ -54,7 +54,7 @@ bool in_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// The host of a URL, from behind its "//".
+// The host of a URL, given what follows its "//".
 std::string_view host_at(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\n\r\f\v";
   const std::size_t user = text.find_first_of(" \t\n\r\f\v/@'\"");
@@ -70,7 +70,7 @@ std::string_view host_at(std::string_view text) {
   return text.substr(0, std::min(text.find_first_of("/:?#'\"\\"), text.find_first_of(kBlanks)));
 }
 
-// The words behind a wrapper and its options; nothing where the program is none.
+// The words after a wrapper and its options; nothing if the program is not a wrapper.
 std::optional<Words> behind_wrapper(const Words& words) {
   const std::string_view name = words.empty() ? "" : base_name(words[0]);
   const auto* const wrapper =
@@ -137,7 +137,7 @@ class Command {
   [[nodiscard]] bool has(std::string_view word) const {
     return std::ranges::find(words_, word) != words_.end();
   }
-  // What stands behind a word; nothing where that is the last.
+  // The word after `word`; null if there is none.
   [[nodiscard]] const std::string* behind(std::string_view word) const {
     const auto found = std::ranges::find(words_.begin() + 1, words_.end(), word);
     return found == words_.end() || found + 1 == words_.end() ? nullptr : &found[1];

@@ -19,10 +19,9 @@ namespace glovebox::analyser {
 using Words = std::vector<std::string>;
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-// What all scripts share that stand in each other: the first thing that could not be followed ends
-// all of them.
+// What nested scripts share. The first thing that cannot be followed ends all of them.
 struct ShellState {
-  static constexpr std::size_t kMostText = std::size_t{16} * 1024 * 1024;  // Of all of them.
+  static constexpr std::size_t kMostText = std::size_t{16} * 1024 * 1024;  // For all of them.
 
   Facts& facts;
   std::string problem{};
@@ -39,7 +38,7 @@ struct ShellState {
 
 class ShellReader {
  public:
-  // `inside`: of a script that stands in another text.
+  // `inside`: for a script inside another text.
   ShellReader(std::string_view text,
               std::optional<Inside> inside,
               ShellState& state,
@@ -57,7 +56,7 @@ class ShellReader {
   struct Redirection {
     std::string operation;
     std::string target{};
-    std::size_t document = 0;  // Its number among those that are still to be read.
+    std::size_t document = 0;  // Its index in `documents_`, if it is a here-document.
   };
   struct Function {
     std::string name;
@@ -116,7 +115,7 @@ class ShellReader {
   std::vector<Words> pipeline_{};
 };
 
-// Facts about one command; `variables` are those of a script that its words carry.
+// Facts about one command; `variables` are set in any script that its words contain.
 void find_command(const Words& words, Inside inside, ShellState& state, const Variables& variables);
 // The innermost command: without sudo, env and the like.
 Words unwrapped(const Words& words);
@@ -125,7 +124,7 @@ bool is_shell(std::string_view program);
 bool is_interpreter(std::string_view program);
 // What `echo` or `printf` writes.
 std::optional<std::string> said_by(Words words);
-// What a substitution of a plain `echo` or `printf` becomes; else something unknown.
+// What a substitution of a plain `echo` or `printf` becomes; for any other, something unknown.
 std::string said_by_script(std::string_view script);
 // The fields of "{a,b,c}".
 Words braces(const std::string& word);

@@ -37,7 +37,7 @@ int digit_of(char c) {
                                 : 99;
 }
 
-// The number at the beginning of a text, of at most so many digits; how many it has.
+// The number at the beginning of a text, of at most `most` digits; returns how many it has.
 std::size_t number_at(std::string_view text, int base, std::size_t most, char32_t& number) {
   std::size_t length = 0;
   number = 0;
@@ -170,7 +170,7 @@ std::string ShellReader::value_of(std::string_view name) const {
   return known != variables_.end() ? known->second : "$" + std::string(name);
 }
 
-// The offset behind the parenthesis that closes the one before `start`.
+// The offset after the parenthesis that closes the one before `start`.
 std::size_t ShellReader::closing(std::size_t start) {
   int depth = 1;
   char quote = '\0';
@@ -192,7 +192,7 @@ std::size_t ShellReader::closing(std::size_t start) {
   return text_.size();
 }
 
-// What stands behind a dollar sign, as text.
+// What follows a dollar sign, as text.
 std::string ShellReader::dollar() {
   const std::size_t start = at_;
   if (peek(1) == '(' && peek(2) == '(') {

@@ -51,7 +51,7 @@ constexpr auto kCommands = std::to_array<Known>({
     {".vfsname", Does::kNothing},
 });
 
-// The schema is SQL too: whoever writes it has it executed later.
+// The schema is SQL too: what is written there is executed later.
 constexpr auto kSchemas = std::to_array<std::string_view>(
     {"sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema"});
 
@@ -96,7 +96,7 @@ class Analysis {
   using Kind = analyser::Kind;
 
   [[nodiscard]] const std::vector<Token>& tokens() const { return script_.tokens; }
-  // One that is not there is a mark without text.
+  // A token that does not exist is a mark without text.
   [[nodiscard]] const Token& token(std::size_t at) const {
     static const Token kNone{.kind = kMark};
     return at < tokens().size() ? tokens()[at] : kNone;
@@ -168,14 +168,14 @@ class Analysis {
     }
   }
 
-  // The text that an expression is, if it is made of constants; else empty. `at` becomes what is
-  // behind it.
+  // The text that an expression is, if it is made of constants; else empty. `at` becomes the token
+  // after it.
   std::string text_from(std::size_t& at) {
     std::string text;
     for (;; ++at) {
       const Token& part = token(at);
       if (part.kind == kText || part.kind == kName) {
-        // A name in quotes that nothing has is a text to SQLite.
+        // SQLite takes a name in quotes that nothing has as a text.
         if (part.is(kName, "char") && token(at + 1).is(kMark, "(")) {
           text += characters_from(at);
         } else {
@@ -225,7 +225,7 @@ class Analysis {
     return false;
   }
 
-  // The token behind the parenthesis at `open` and all within, or behind the last one.
+  // The token after the parenthesis at `open` and all that is in it, or after the last token.
   [[nodiscard]] std::size_t behind(std::size_t open) const {
     int depth = 0;
     for (std::size_t i = open; i < tokens().size(); ++i) {
@@ -238,7 +238,7 @@ class Analysis {
   }
 
   // WITH name(columns) AS (SELECT … UNION ALL SELECT … FROM name): without a condition or a limit,
-  // that makes rows for ever.
+  // that makes rows forever.
   void recursion(const Token& with) {
     std::size_t at = at_ + (token(at_ + 1).is(kName, "recursive") ? 2 : 1);
     bool limited = false;

@@ -48,8 +48,8 @@ class Reader {
   void read_one() {
     const char c = text_[at_];
     if (c == '.' && begins_line()) {
-      // The shell has its commands between statements only. A statement that goes on with such a
-      // line is rare, and there it costs nothing but a finding too many.
+      // The shell has its commands only between statements. A statement that continues with such a
+      // line is rare, and costs no more than one finding too many.
       const std::size_t end = end_of_line();
       add(Kind::kCommand, std::string(text_.substr(at_, end - at_)), at_);
       at_ = end;
@@ -89,7 +89,7 @@ class Reader {
     add(kind, lower_case(text_.substr(from, at_ - from)), from);
   }
 
-  // From a quote on. A quote within stands twice there, except for brackets.
+  // From a quote on. A quote inside is written twice, except within brackets.
   void read_quoted(Kind kind, std::size_t from, char end) {
     std::string inner;
     for (++at_; at_ < text_.size(); ++at_) {
@@ -146,7 +146,7 @@ SqlTokens sql_tokens(std::string_view text) { return Reader(text).read(); }
 
 std::vector<std::string> sql_command_words(std::string_view line) {
   std::vector<std::string> words;
-  std::size_t at = 1;  // Behind the dot.
+  std::size_t at = 1;  // After the dot.
   while (at < line.size()) {
     if (is_space(line[at])) {
       ++at;

@@ -12,12 +12,12 @@ namespace glovebox::analyser {
 
 struct SqlToken {
   enum class Kind : std::uint8_t {
-    kName,     // A word, or a name in quotes; without them, in small letters.
+    kName,     // A word, or a name in quotes; without the quotes, in lower case.
     kText,     // '…', without its quotes.
     kBlob,     // x'…': its digits.
-    kNumber,   // As it is written.
-    kMark,     // One character of anything else, and "||".
-    kCommand,  // A line of the shell's own, as it is written.
+    kNumber,   // In lower case.
+    kMark,     // One character of anything else, or "||".
+    kCommand,  // A line that is a command of the shell itself, as it is written.
   };
   Kind kind{};
   std::string text{};
@@ -30,12 +30,12 @@ struct SqlToken {
 
 struct SqlTokens {
   std::vector<SqlToken> tokens{};
-  std::string failure{};  // What does not end; empty: nothing.
+  std::string failure{};  // What is not closed; empty: nothing.
 };
 
 [[nodiscard]] SqlTokens sql_tokens(std::string_view text);
 
-// The words of a line of the shell's own.
+// The words of a line that is a command of the shell itself.
 [[nodiscard]] std::vector<std::string> sql_command_words(std::string_view line);
 
 }  // namespace glovebox::analyser

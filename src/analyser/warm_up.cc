@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-// The linker's: where the program's code begins and ends.
+// From the linker: where the program's code begins and ends.
 extern "C" const char __executable_start[];
 extern "C" const char etext[];
 
@@ -19,7 +19,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHeap = std::size_t{1536} << 10;  // For some 1,000 lines of Python.
 constexpr std::size_t kStack = std::size_t{128} << 10;
 
-// The whole pages within.
+// Brings in the whole pages in between.
 void bring_in(const void* begin, const void* end, int advice) {
   const auto first = (reinterpret_cast<std::uintptr_t>(begin) + kPage - 1) / kPage * kPage;
   const auto last = reinterpret_cast<std::uintptr_t>(end) / kPage * kPage;

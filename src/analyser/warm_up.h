@@ -4,8 +4,8 @@
 
 namespace glovebox::analyser {
 
-// Has the kernel bring in the memory that most analyses need, which would do it page by page while
-// somebody waits: the program's code, some heap and some stack. Where it cannot, they come later.
+// Has the kernel bring in the memory that most analyses need: the program's code, some heap and
+// some stack. Pages that it does not bring in now come one by one later, while somebody waits.
 void warm_up();
 
 }  // namespace glovebox::analyser

@@ -54,8 +54,8 @@ Result<void> add(int root_fd, TarWriter& writer, const std::string& path, std::u
 }  // namespace
 
 Result<void> unpack(int root_fd, std::string_view directory, int input_fd) {
-  // Links may point anywhere: inside, they give a guest nothing that it has not. The size of it all
-  // is the file system's to limit.
+  // Links may point anywhere: inside, they give a guest nothing that it does not have. The file
+  // system limits the total size.
   constexpr TarRules kRules{.symlinks = true,
                             .max_bytes = std::numeric_limits<std::int64_t>::max()};
   if (directory.empty()) {

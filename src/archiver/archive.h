@@ -16,12 +16,12 @@ namespace glovebox::archiver {
 Result<void> unpack(int root_fd, std::string_view directory, int input_fd);
 
 // Reads paths, each ended by a zero byte, from `names_fd`, and writes a tar archive of the regular
-// files of those names to `output_fd`. Files larger than what is left of `max_bytes`, and what is
-// no regular file any more, are left out.
+// files of those names to `output_fd`. Leaves out files larger than what is left of `max_bytes`,
+// and names that are no longer regular files.
 Result<void> pack(int root_fd, std::uint64_t max_bytes, int names_fd, int output_fd);
 
-// The same for the archive of a container image, which has regular files and directories alone, of
-// which nobody else may read or run anything.
+// The same for the archive of a container image, which holds only regular files and directories.
+// Nobody else may read or run any of them.
 Result<void> unpack_image(int directory_fd, const UnpackBounds& bounds, int input_fd);
 
 }  // namespace glovebox::archiver

@@ -92,7 +92,7 @@ class Exporter {
     return S_ISREG(status.st_mode) ? add_file(path, status) : Result<void>();
   }
 
-  // What is in it comes next, before all that waits.
+  // Its content comes next, before all that waits.
   Result<void> add_directory(const std::string& path, const struct stat& status) {
     GB_TRY(stream_.add_directory(name_of(path) + "/", status));
     const UniqueFd directory = GB_TRY(sys::open_beneath(root_, path, O_RDONLY | O_DIRECTORY));

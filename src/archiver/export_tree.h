@@ -9,10 +9,10 @@
 namespace glovebox::archiver {
 
 // Writes the directory and everything below it as entries of a tar archive, without the end of an
-// archive. Their names begin with `prefix`, which the directory itself has. The same tree gives the
+// archive. `prefix` names the directory itself and begins every other name. The same tree gives the
 // same bytes: in the order of names, without owners and times, and without regard to holes.
-// Devices, FIFOs and sockets are left out, and so is what is more than 4096 bytes of names deep.
-// Nobody may change the tree meanwhile.
+// Devices, FIFOs and sockets are left out, and so are paths of 4096 bytes or more. Nobody may
+// change the tree meanwhile.
 Result<void> export_tree(int directory_fd, const std::string& prefix, int output_fd);
 
 }  // namespace glovebox::archiver

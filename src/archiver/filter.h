@@ -8,19 +8,19 @@
 
 namespace glovebox::archiver {
 
-// What moving bytes and files takes, inside a sandbox.
+// The calls that it takes to move bytes and files, inside a sandbox.
 std::span<const sock_filter> filter_for_files();
 
-// The same and what a root of a container image takes: hard links, and removing whole directories.
+// The same, and what a container image's root takes: hard links, and removing whole directories.
 std::span<const sock_filter> filter_for_roots();
 
-// What reading a tree takes. No filter sees with what flags a file is opened: give_up_changes()
-// comes first.
+// What reading a tree takes. No filter can see the flags with which a file is opened, so call
+// give_up_changes() first.
 std::span<const sock_filter> filter_for_reading();
 
-// From now on, this process can neither make nor change nor remove a file (Landlock). True where
-// the kernel has that; elsewhere the filter and a bound on the size of files are what remains.
-// Nobody gives it a privilege any more. Before confine_self().
+// From now on, this process cannot create, change or remove a file (Landlock). True if the kernel
+// can do that; otherwise only the filter and a bound on the size of files remain. It can gain no
+// privilege any more. Call it before confine_self().
 bool give_up_changes();
 
 }  // namespace glovebox::archiver

@@ -52,7 +52,7 @@ std::pair<std::string, std::string> split(const std::string& path) {
                                     : std::pair(path.substr(0, slash), path.substr(slash + 1));
 }
 
-// The directory, with those above it; what stands in the way and is none goes.
+// Makes the directory and those above it; removes what is in the way and is not a directory.
 Result<UniqueFd> make_directories(int root, const std::string& path) {
   if (UniqueFd there = open_in_root(root, path, O_RDONLY | O_DIRECTORY)) {
     return there;
@@ -79,7 +79,7 @@ Result<UniqueFd> make_directories(int root, const std::string& path) {
   return current;
 }
 
-// Whatever has that name, a directory with all below it.
+// Removes whatever has that name, a directory with all below it.
 void remove_at(int parent, const std::string& name) {
   if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) {
     return;
@@ -104,7 +104,7 @@ void remove_all_in(int directory) {
   }
 }
 
-// What the owner may do, everybody may: the guest is another user.
+// Everybody may read a file, and run it if anybody may: the guest is another user.
 mode_t mode_for_all(mode_t mode) {
   const bool runs = (mode & 0111U) != 0;
   return runs ? 0755 : 0644;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unpacking the layers of container images, over libarchive.
 //
-// Layers are anybody's: names may climb, links may lead anywhere, sizes may lie. Every name is
+// Layers come from anybody: names may climb, links may lead anywhere, sizes may lie. Every name is
 // resolved by the kernel as if the directory were the root of the file system (openat2(2),
 // RESOLVE_IN_ROOT), so that a layer that writes through a link of the layer below reaches what it
 // means, and nothing outside.
@@ -24,13 +24,13 @@ struct UnpackBounds {
 // One root that layers are unpacked into, one after the other. Nobody else may change it meanwhile.
 class LayerUnpacker {
  public:
-  // `root_fd` stays the caller's. `wanted` is asked now and then; false ends it with kUnavailable.
+  // `root_fd` stays the caller's. `wanted` is called now and then; false ends it with kUnavailable.
   LayerUnpacker(int root_fd, UnpackBounds bounds, std::function<bool()> wanted)
       : root_fd_(root_fd), left_(bounds), wanted_(std::move(wanted)) {}
 
-  // A tar, plain, gzip or zstd, on a descriptor that can seek. With whiteouts (OCI image
-  // specification, "Layer Filesystem Changeset"). All becomes ours, without set-uid bits; what
-  // everybody is to read in a sandbox is made readable. Devices, FIFOs and sockets are left out.
+  // Unpacks a tar (plain, gzip or zstd) from a descriptor that can seek, with whiteouts (OCI image
+  // specification, "Layer Filesystem Changeset"). We own every file, everybody may read it, and
+  // none is set-uid. Devices, FIFOs and sockets are left out.
   Result<void> unpack(int layer_fd);
 
   [[nodiscard]] std::size_t left_out() const { return left_out_; }

@@ -90,7 +90,7 @@ Result<std::optional<Head>> read_head(int directory, const PublicKey& key) {
       newest->place = static_cast<unsigned>(place);
     }
   }
-  // One that was being written when the power failed leaves the other.
+  // If the power failed while one head was written, the other is still there.
   if (damaged && !newest) {
     return no_head();
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Head: how far a journal goes, signed, in a file beside its segments. A journal that ends before
-// its head was cut.
+// Head: how far a journal goes, signed, in a file beside its segments. If a journal ends earlier
+// than its head says, its end was cut off.
 //
-// The file has two places of a fixed size that are written in turn, so that it takes no room when
-// it is renewed, and a power failure in the middle leaves the one before.
+// The file has two places of a fixed size that are written in turn, so that renewing the head takes
+// no room, and a power failure in the middle leaves the previous one.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,26 @@ inline constexpr const char* kHeadFile = "head";
 inline constexpr std::size_t kHeadPlace = 1024;
 
 struct Head {
-  std::uint64_t number = 0;   // Of the last record that it covers.
-  std::string hash{};         // Of that.
+  std::uint64_t number = 0;   // Of the last record that the head covers.
+  std::string hash{};         // Of that record.
   std::uint64_t segment = 0;  // The number of the first record of its segment,
-  std::uint64_t size = 0;     // and how many bytes of that it covers.
+  std::uint64_t size = 0;     // and how many bytes of that segment it covers.
   std::string time{};
-  unsigned place = 1;  // Where in the file it stands.
+  unsigned place = 1;  // Which place of the file it is in.
 };
 
 // A signed line, without its line break.
 Result<std::string> head_line(const Head& head, const SigningKey& key);
-// kInvalid where it is none, or where the key did not sign it.
+// kInvalid if the line is not a head, or if the key did not sign it.
 Result<Head> parse_head(std::string_view line, const PublicKey& key);
 
-// The newer one of the two; nothing where both places are empty. kInvalid where a place holds what
-// is not a head and the other is no newer.
+// The newer of the two heads; nothing if both places are empty. kInvalid if a place holds something
+// other than a head, and the other place holds no head either.
 Result<std::optional<Head>> read_head(int directory, const PublicKey& key);
 
 // Writes one place of an open head file, and flushes it.
 Result<void> write_head(int file, unsigned place, std::string_view line);
-// A file with two empty places, where there is none.
+// Makes a file with two empty places if there is none.
 Result<void> make_head_file(int directory);
 
 }  // namespace glovebox::audit

@@ -147,27 +147,27 @@ Journal::~Journal() {
     thread_.join();
   }
   if (file_) {
-    // What was allocated ahead is given back.
+    // Give back what was allocated ahead.
     (void)!::ftruncate(file_->get(), static_cast<off_t>(size_));
   }
 }
 
 void Journal::fail(const Error& error) {
   if (!failed_) {
-    // Whether what was written is on the disk is not known any more, and asking again does not
-    // tell: the pages count as clean.
+    // We no longer know whether what was written is on the disk, and flushing again does not tell:
+    // the pages count as clean.
     failed_ =
         Error(ErrorCode::kUnavailable, "the audit journal cannot be written: " + error.message(),
               "look after the disk of " + path_ + ", then restart the daemon");
   }
-  unused_ = 0;  // Who wants room is told.
+  unused_ = 0;  // So that reserve() takes the lock, and fails.
   wake_all();
 }
 
 Result<void> Journal::write_body(std::string_view fields, bool with_signature) {
   const std::string time = to_rfc3339(options_.clock());
   if (time < time_) {
-    // Set back. What comes afterwards stands behind this all the same.
+    // The clock was set back. Later records still follow this one.
     const std::string from = std::exchange(time_, {});
     auto told =
         write_body(fields_of({.action = "audit.clock",

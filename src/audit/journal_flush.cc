@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who brings records to the disk, when, and for whom.
+// Which thread flushes records to the disk, when, and for whom.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,16 +11,16 @@
 namespace glovebox::audit {
 namespace {
 
-// A flush is put off for others to join, who otherwise would need one each: for half of what an act
-// takes, and not longer than this. After each that nobody joined, more are not put off: up to so
-// many.
+// A flush waits for others to join, which would otherwise need one each: for half the time that an
+// act usually takes, and no longer than kGather. After each wait that nobody joined, a growing
+// number of flushes does not wait: up to kMostHasty.
 constexpr std::chrono::nanoseconds kGather = std::chrono::milliseconds(3);
 constexpr unsigned kMostHasty = 15;
-// No act counts as longer, for how often there are flushes that nobody waits for yet.
+// No act counts as longer: its time decides how often there are flushes that nobody waits for yet.
 constexpr std::chrono::nanoseconds kLongAct = std::chrono::milliseconds(10);
-// An act's share in what is usual.
+// One in kShare is an act's weight in the usual time.
 constexpr int kShare = 16;
-// What is to be on the disk soon is there after this time.
+// How soon Haste::kSoon is.
 constexpr std::chrono::milliseconds kSoon{10};
 
 }  // namespace
@@ -29,20 +29,19 @@ void Journal::end_act(std::size_t bytes, Steady::time_point since) {
   reserved_ -= bytes;
   --acts_;
   const std::chrono::nanoseconds took = Steady::now() - since;
-  // About is enough: of two that end at once, one may not count.
+  // An approximation is enough: if two acts end at once, one may not count.
   const std::chrono::nanoseconds usual = usual_act_.load(std::memory_order_relaxed);
   usual_act_.store(usual + (std::min(took, kLongAct) - usual) / kShare, std::memory_order_relaxed);
 }
 
-// Whether the thread must be woken up for it.
+// Asks for a flush soon. Returns whether the caller must wake up the thread for it.
 bool Journal::hurry() {
   hurried_ = number_;
   flush_due_ = std::min(flush_due_, Steady::now() + kSoon);
-  return !leading_ && wakes_before(flush_due_);  // Who leads wakes it up at the end.
+  return !leading_ && wakes_before(flush_due_);  // A leader wakes it up at the end.
 }
 
-// Whether somebody must wake up the thread so that it does not sleep beyond `by`; then that is the
-// caller's to do.
+// Whether the thread would sleep beyond `by`; if so, the caller must wake it up.
 bool Journal::wakes_before(Steady::time_point by) {
   if (by >= wakes_at_) {
     return false;
@@ -56,8 +55,8 @@ void Journal::flush_meanwhile(std::uint64_t number) {
     return;
   }
   std::unique_lock lock(mutex_);
-  // Once in the time that an act takes: all that are at work share it. Those that end sooner wait,
-  // and flush for all that have begun meanwhile.
+  // One flush in the time that an act takes: all acts at work share it. Acts that end sooner
+  // wait(), and flush for all that have begun meanwhile.
   const bool shares = acts_ > 1 && Steady::now() < flush_began_ + usual_act_.load();
   if (!leading_ && !failed_ && !shares && durable_ < number) {
     flush_group(lock);
@@ -96,10 +95,10 @@ void Journal::flush_group(std::unique_lock<std::mutex>& lock) {
   (void)flush(lock, false);
   leading_ = false;
   const bool wakes = wakes_before(flush_due_);
-  // Who is woken up finds the lock free.
+  // So that the threads woken up find the lock free.
   lock.unlock();
   flushed_[mine].notify_all();
-  // One of those that came meanwhile leads them.
+  // One of the threads that came meanwhile leads the next group.
   flushed_[1 - mine].notify_one();
   if (wakes) {
     changed_.notify_one();
@@ -108,7 +107,7 @@ void Journal::flush_group(std::unique_lock<std::mutex>& lock) {
 }
 
 void Journal::gather(std::unique_lock<std::mutex>& lock) {
-  // Half of those that are at work: the others have the processors while this half waits.
+  // Half of the acts at work: the others have the processors while this half waits.
   const auto enough = [this] { return joined_ * 2 >= acts_ || failed_ || stopping_; };
   if (hasty_ > 0) {
     --hasty_;
@@ -159,7 +158,7 @@ void Journal::loop() {
     } else {
       wakes_at_ = failed_ ? kNever : std::min(flush_due, checkpoint_due());
       if (hurried_ != std::exchange(slept_on_, hurried_)) {
-        // More will come: who writes that finds that it wakes up early enough by itself.
+        // More will come: then a writer sees that the thread wakes up early enough by itself.
         wakes_at_ = std::min(wakes_at_, now + kSoon);
       }
       if (wakes_at_ == kNever) {
@@ -178,7 +177,7 @@ void Journal::loop() {
 Result<void> Journal::flush(std::unique_lock<std::mutex>& lock, bool renew_head) {
   if (renew_head && number_ > signed_) {
     if (auto written = write_checkpoint(); !written) {
-      // No room for it, say: it is tried again a while later, and records go on.
+      // There may be no room for it: it is tried again a while later, and records continue.
       first_unsigned_ = Steady::now();
       not_before_ = first_unsigned_ + options_.checkpoint_time;
       renew_head = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The segment that is written: room in it that is promised, lines, and the next one.
+// The segment being written: the room promised in it, its lines, and the next segment.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
 
 // Kept for acts that free something, and for the journal's own records.
 constexpr std::size_t kReserve = 256UL << 10;
-// Allocated at once where there is room.
+// Allocated at once, if there is room.
 constexpr std::size_t kChunk = 1UL << 20;
 constexpr std::size_t kPage = 4096;
 
@@ -95,8 +95,8 @@ Result<Room> Journal::reserve(std::size_t bytes, bool from_reserve) {
   const std::size_t beyond = from_reserve ? kPage : kReserve;
   const std::uint64_t reserved = reserved_ += bytes;
   ++acts_;
-  Room room(*this, bytes);  // Which gives back what it could not have.
-  // A segment that is begun meanwhile counts this too, or has made `unused_` 0 before.
+  Room room(*this, bytes);  // Gives the bytes back if they cannot be had.
+  // A segment begun meanwhile counts these bytes, too, or has set `unused_` to 0 before.
   if (reserved + beyond <= unused_) {
     return room;
   }
@@ -148,7 +148,7 @@ Result<void> Journal::rotate() {
   durable_ = number_;
   wake_all();
   if (const auto begun = begin_segment(); !begun) {
-    rotate_at_ = size_ + options_.segment_size;  // There is no room: this one goes on.
+    rotate_at_ = size_ + options_.segment_size;  // There is no room: continue this one.
     return {};
   }
   return remove_old();
@@ -167,7 +167,7 @@ Result<void> Journal::remove_old() {
         now - status.st_mtime < options_.keep->count()) {
       break;
     }
-    // What follows is held by this record: without it, whoever removes a segment is found out.
+    // This record vouches for the segments that remain: a removal without it is found out.
     LineReader next(
         GB_TRY(open_regular(directory_.get(), segment_name(segments[i + 1]), O_RDONLY)));
     const auto line = GB_TRY(next.next());
@@ -201,7 +201,7 @@ Result<void> Journal::write_line(std::string_view line) {
     }
     if (wrote <= 0) {
       const Error error = Error::from_errno("write the audit journal");
-      // Also gives back what was allocated, for what is reserved and cannot be had again.
+      // Also gives back all that was allocated: reserved room must be allocated again.
       if (::ftruncate(file_->get(), static_cast<off_t>(size_)) != 0) {
         fail(error);
       }

@@ -33,7 +33,7 @@ Activity activity_of(std::string_view action) {
                                                                : kOther;
 }
 
-// Of a connection, "allowed" is that it was made.
+// For a connection, "allowed" means that it was made.
 bool succeeded(std::string_view result) {
   return result.empty() || result == "ok" || result == "allowed";
 }

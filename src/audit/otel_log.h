@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record as a log record of OpenTelemetry, in the JSON of OTLP: what its collector reads from
-// files (otlpjsonfile).
+// A record as an OpenTelemetry log record, in OTLP's JSON, which the collector reads from files
+// (otlpjsonfile).
 #pragma once
 
 #include <string>

@@ -12,9 +12,9 @@
 namespace glovebox::audit {
 namespace {
 
-// What a page reads of the disk before it ends.
+// How many bytes a page reads from the disk before it ends.
 constexpr std::uint64_t kMostRead = 64UL << 20;
-// What its records may take together, as lines.
+// How many bytes its records may take together, as lines.
 constexpr std::size_t kMostPageText = 4UL << 20;
 
 // The index of the segment in which the record may be, or of the first one.
@@ -25,7 +25,7 @@ std::size_t segment_of(const std::vector<std::uint64_t>& segments, std::uint64_t
              : static_cast<std::size_t>(std::distance(segments.begin(), after) - 1);
 }
 
-// The lines of a segment that are whole, until the sink says no.
+// Passes the complete lines of a segment, until the sink returns false.
 Result<bool> each_line(int directory,
                        std::uint64_t segment,
                        const std::function<bool(std::string_view)>& sink) {

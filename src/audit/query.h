@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading records of a journal that may be written meanwhile.
+// Reads records of a journal that may be written at the same time.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ struct Query {
   static constexpr std::size_t kMostLimit = 1000;
 
   std::uint64_t after = 0;              // Records with greater numbers,
-  std::optional<std::size_t> newest{};  // or the last ones, as many as this.
+  std::optional<std::size_t> newest{};  // or this many of the last ones.
   std::size_t limit = 100;              // At most kMostLimit.
-  std::string tenant{};                 // Of these, those of this tenant; empty: of all.
-  // Of these, those with this action; "key" also stands for "key.create" and its like.
+  std::string tenant{};                 // Only those of this tenant; empty: of all.
+  // Only those with this action; "key" also matches "key.create" and so on.
   std::string action{};
   std::string sandbox{};
 };
@@ -33,12 +33,12 @@ struct Page {
 
 [[nodiscard]] bool matches(const Query& query, const Entry& entry);
 
-// A page may be short, and even empty, and yet have a next one: the bytes that a page reads are
-// bounded too. What is not a record is left out; verify() tells of that. Safe to use from any
-// thread.
+// A page may be short, or even empty, and still have a next one: the bytes that a page reads are
+// bounded, too. Lines that are not records are left out; verify() reports them. Safe to use from
+// any thread.
 Result<Page> read_page(int directory, const Query& query);
 
-// All records after `after`, in order, as lines; until the sink says no.
+// Passes all records after `after`, in order, as lines, until the sink returns false.
 Result<void> read_lines(int directory,
                         std::uint64_t after,
                         const std::function<bool(std::string_view line)>& sink);

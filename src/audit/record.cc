@@ -27,7 +27,7 @@ constexpr std::size_t kUsualFrame = 512;
 
 std::string cut(std::string_view text) { return to_utf8(text.substr(0, kMostText)); }
 
-// Whether JSON has the text as it is, between quotes. Almost all are: ids, names, actions.
+// Whether JSON has the text as it is, between quotes, as almost all are: ids, names, actions.
 bool is_plain(std::string_view text) {
   return text.size() <= kMostText && std::ranges::all_of(text, [](char c) {
            return c >= ' ' && c <= '~' && c != '"' && c != '\\';
@@ -54,7 +54,8 @@ Error no_record(std::string_view why) {
   return {ErrorCode::kInvalid, "this is not a record: " + std::string(why)};
 }
 
-// The text of `name` at the very end of `text`, whose value has this many characters, and a quote.
+// Takes the field `name`, whose value has this many characters, and its quote from the end of
+// `text`, and returns the value.
 std::string_view take_last(std::string_view& text, std::string_view name, std::size_t size) {
   const std::size_t length = name.size() + size + 1;
   if (text.size() < length || text.substr(text.size() - length, name.size()) != name ||
@@ -126,7 +127,7 @@ Result<Link> parse_link(std::string_view line) {
   const char* const digits = line.data() + kFirst.size();
   const auto [after, wrong] = std::from_chars(digits, line.data() + line.size(), link.number);
   const auto at = static_cast<std::size_t>(after - line.data());
-  // One way to write a number.
+  // A number can be written in one way only.
   if (wrong != std::errc() || link.number == 0 || *digits == '0' ||
       line.substr(at, kPrevious.size()) != kPrevious) {
     return no_record("it has no number");

@@ -78,8 +78,8 @@ Error was_changed() {
           "'glovebox audit verify' shows what else was"};
 }
 
-// Hands out a recording in pieces, of which nothing is certain before the end: kConflict where they
-// are not the bytes with this hash. kNotFound where there is none.
+// Hands out a recording in pieces, which are not verified before the end: kConflict if they are not
+// the bytes with this hash. kNotFound if there is no recording.
 template <typename Sink>
 Result<void> read_one(int directory,
                       std::string_view tenant,
@@ -149,7 +149,7 @@ Result<std::unique_ptr<Recordings>> Recordings::open(const std::string& journal,
   return opened;
 }
 
-// With the lock. Removes what belongs to no record any more, and counts what there is.
+// With the lock. Removes recordings that no longer belong to a record, and counts the others.
 Result<void> Recordings::look() {
   const auto segments = GB_TRY(list_segments(journal_.get()));
   const std::uint64_t first = segments.empty() ? 1 : segments.front();
@@ -249,7 +249,7 @@ Result<void> verify_recordings(int journal, Report& report) {
   return read_lines(journal, 0, [&](std::string_view line) {
     constexpr std::string_view kMark = R"("network_recording":)";
     if (line.find(kMark) == line.npos) {
-      return true;  // Of almost all records; the rest need not be read.
+      return true;  // True of almost all records, whose rest need not be read.
     }
     const auto record = parse_record(line);
     const auto claim = record ? recording_claim(*record) : std::nullopt;

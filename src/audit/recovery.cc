@@ -22,10 +22,10 @@ Error changed(const std::string& what) {
 struct Scan {
   Recovered found{};
   bool any = false;
-  bool covered = false;  // It has the head's record.
+  bool covered = false;  // The segment has the head's record.
 };
 
-// As far as the records of a segment are whole and follow each other.
+// Reads a segment as far as its records are whole and follow each other.
 Result<Scan> scan(int directory, std::uint64_t segment, const std::optional<Head>& head) {
   Scan scan;
   Recovered& found = scan.found;

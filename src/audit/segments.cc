@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kDigits = 20;
 constexpr std::string_view kEnding = ".jsonl";
 constexpr std::size_t kBlock = 64UL << 10;
-// Of a directory that somebody fills with names.
+// Bounds a directory that somebody fills with names.
 constexpr std::size_t kMostSegments = 100'000;
 
 std::optional<std::uint64_t> number_of(std::string_view name) {
@@ -150,7 +150,7 @@ Result<std::optional<LineReader::Line>> LineReader::next() {
         offset_ += line.text.size();
         return line.text.empty() ? std::optional<Line>() : std::optional(line);
       }
-      // What was room when the block was read may be a record by now.
+      // Room when the block was read may be a record by now.
       again = true;
       held_.resize(at_);
       end_ = offset_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ed25519: who has the private key signs what the journal holds; anybody with the public one can
-// tell.
+// Ed25519: the owner of the private key signs what the journal holds; anybody with the public key
+// can check that.
 //
-// A signature covers a purpose too, so that what was signed as one thing is not taken for another.
+// A signature also covers a purpose, so that what was signed as one thing cannot pass for another.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class PublicKey {
                               std::string_view bytes,
                               std::string_view signature) const;
   [[nodiscard]] Result<std::string> pem() const;
-  // 16 hexadecimal digits by which people tell keys apart.
+  // 16 hexadecimal digits, for people to tell keys apart.
   [[nodiscard]] const std::string& id() const { return id_; }
 
  private:
@@ -40,8 +40,8 @@ class PublicKey {
 
 class SigningKey {
  public:
-  // Reads the key below a directory; with `create`, makes it, mode 0600, where there is none. On
-  // the disk when it returns. kNotFound where it is missing, kRefused where others can read it.
+  // Reads the key in a directory; with `create`, makes it, mode 0600, if there is none. It is on
+  // the disk when this returns. kNotFound if it is missing, kRefused if others can read it.
   static Result<SigningKey> open(int directory, bool create);
 
   // Hexadecimal.

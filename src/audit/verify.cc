@@ -19,7 +19,7 @@
 namespace glovebox::audit {
 namespace {
 
-// More than a journal without a checkpoint can have (Journal::Options), with time for a slow disk.
+// More than a journal without a checkpoint can have (Journal::Options), even on a slow disk.
 constexpr std::uint64_t kMostUnsigned = 100'000;
 constexpr std::size_t kMostKnown = 1'000'000;
 constexpr std::size_t kMostRemovals = 100'000;
@@ -42,7 +42,7 @@ class Verifier {
   Result<Report> run() {
     report_.signer = key_.id();
     report_.hash = no_hash();
-    // Before the records: those of a journal that is being written only become more.
+    // Read before the records: a journal that is being written only gets more of them.
     auto head = read_head(directory_, key_);
     if (!head) {
       add({.segment = kHeadFile, .what = head.error().message()});
@@ -90,7 +90,7 @@ class Verifier {
     auto file = open_regular(directory_, at.segment, O_RDONLY);
     if (!file) {
       if (file.error().code() == ErrorCode::kNotFound) {
-        return {};  // Removed by retention meanwhile; what is missing shows.
+        return {};  // Removed by retention meanwhile; a record that is missing shows.
       }
       if (file.error().code() == ErrorCode::kInvalid) {
         add(at, 0, file.error().message());
@@ -120,7 +120,7 @@ class Verifier {
     return {};
   }
 
-  // A line without an end: one that is being written, or was when the program died.
+  // A line without an end: it is being written, or was when the program died.
   void torn(const Place& at, std::uint64_t bytes, bool last_segment) {
     if (last_segment && bytes < kMostLine) {
       report_.unfinished = bytes;
@@ -137,7 +137,7 @@ class Verifier {
     const std::uint64_t expected = report_.last + 1;
     if (!link) {
       add(at, expected + lost_, "this line was changed: " + link.error().message());
-      // What its number and hash were is not known: the next one is believed about that.
+      // Its number and hash are unknown: the next line is believed about them.
       ++lost_;
       return;
     }
@@ -166,7 +166,7 @@ class Verifier {
 
   void judge_order(const Place& at, const Link& link, std::uint64_t expected) {
     if (report_.first == 0 && lost_ == 0) {
-      return;  // Of the first one, judge_beginning() says whether it may be that.
+      return;  // judge_beginning() says whether this record may be the first one.
     }
     if (lost_ > 0) {
       if (link.number != expected + lost_) {
@@ -286,7 +286,7 @@ class Verifier {
     }
   }
 
-  // What is left of what was known was not met.
+  // The known heads that are left were not found.
   void judge_known() {
     for (const auto& [number, hash] : known_) {
       if (number > report_.removed_through) {
@@ -314,8 +314,8 @@ class Verifier {
   Report report_;
   std::optional<Head> head_;
   bool head_seen_ = false;
-  Place end_;               // Of the last line.
-  std::uint64_t lost_ = 0;  // Lines in front that could not be read.
+  Place end_;               // The last line.
+  std::uint64_t lost_ = 0;  // Lines just before that could not be read.
   std::string before_first_;
   std::map<std::uint64_t, std::string> removals_;  // Last record to its hash.
 };

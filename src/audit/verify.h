@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a journal is what was written: each record, their order, what is signed, and how far it
-// goes. It reads what somebody may have changed in order to hurt whoever reads it.
+// goes. Its input is hostile: somebody may have changed it to hurt the program that reads it.
 #pragma once
 
 #include <cstddef>
@@ -14,20 +14,20 @@
 
 namespace glovebox::audit {
 
-// A head that was kept elsewhere: the record of this number had this hash.
+// A head that was kept elsewhere: the record with this number had this hash.
 struct KnownHead {
   std::optional<std::uint64_t> number{};  // Nothing: any record may have it.
   std::string hash{};
 };
 
-// Lines "NUMBER HASH", as a witness gets them; kInvalid where one is none.
+// Parses lines "NUMBER HASH", as a witness gets them; kInvalid if a line is not one.
 Result<std::vector<KnownHead>> parse_witness(std::string_view text);
 
 struct Problem {
-  std::string segment{};     // The file; empty where it is about none.
-  std::uint64_t line = 0;    // From 1; 0 where it is about none.
+  std::string segment{};     // The file; empty if it is about none.
+  std::uint64_t line = 0;    // From 1; 0 if it is about none.
   std::uint64_t offset = 0;  // Of that line, in bytes.
-  std::uint64_t record = 0;  // The number of the record; 0 where it is about none.
+  std::uint64_t record = 0;  // The number of the record; 0 if it is about none.
   std::string what{};
 };
 
@@ -47,7 +47,7 @@ struct Report {
   std::string signer{};
 };
 
-// Reads the whole journal of a directory once. An error is that it cannot be read.
+// Reads the whole journal of a directory once. An error means that it cannot be read.
 Result<Report> verify(int directory, const PublicKey& key, const std::vector<KnownHead>& known);
 
 }  // namespace glovebox::audit

@@ -18,7 +18,7 @@ Result<Bytes> parse_bytes(std::string_view text) {
     return Error(ErrorCode::kInvalid, "size '" + std::string(text) + "' is too large",
                  "use less than 8388608T");
   };
-  // Apart from each other, since no double holds every whole number of 63 bits.
+  // Kept apart, since no double holds every whole number of 63 bits.
   std::uint64_t whole = 0;
   double fraction = 0;
   const char* const end = text.data() + text.size();

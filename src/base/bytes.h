@@ -20,8 +20,8 @@ constexpr Bytes operator""_KiB(unsigned long long n) { return Bytes{n << 10}; }
 constexpr Bytes operator""_MiB(unsigned long long n) { return Bytes{n << 20}; }
 constexpr Bytes operator""_GiB(unsigned long long n) { return Bytes{n << 30}; }
 
-// Reads "1048576", "512K", "512M", "1.5G", also with "iB" or "B" behind the letter; each letter is
-// a power of 1024. Fails with kInvalid on anything else and on what does not fit 63 bits.
+// Reads "1048576", "512K", "512M", "1.5G", also with "iB" or "B" after the letter; each letter is a
+// power of 1024. Fails with kInvalid on anything else and on what does not fit 63 bits.
 Result<Bytes> parse_bytes(std::string_view text);
 
 // "512 MiB", "1.50 KiB", "17 B": three significant digits, for people.

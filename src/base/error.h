@@ -26,7 +26,7 @@ enum class ErrorCode {
 class Error {
  public:
   // `message` is lower case without a full stop, outermost attempt first; `hint` is the fix, a
-  // sentence for the person at the terminal, or empty where none is known.
+  // sentence for the person at the terminal, or empty if none is known.
   Error(ErrorCode code, std::string message, std::string hint = {})
       : code_(code), message_(std::move(message)), hint_(std::move(hint)) {}
 
@@ -37,17 +37,17 @@ class Error {
   // The same error with what was being attempted in front: "start sandbox: mount /work: …".
   [[nodiscard]] Error within(std::string_view attempt) &&;
   [[nodiscard]] Error with_hint(std::string hint) &&;
-  // The same error with a fact that code may act on. No code reads one out of a message or a hint:
-  // those are for people. Both facts cross the keeper's wire.
+  // The same error with a fact that code may act on. No code reads facts out of a message or a
+  // hint: those are for people. Both facts cross the keeper's wire.
   [[nodiscard]] Error with_os_error(int errno_value) &&;
   [[nodiscard]] Error with_retry_after(std::chrono::seconds wait) &&;
 
   [[nodiscard]] ErrorCode code() const { return code_; }
   [[nodiscard]] const std::string& message() const { return message_; }
   [[nodiscard]] const std::string& hint() const { return hint_; }
-  // The errno behind it, or 0 where there is none or it is not known.
+  // The errno behind it, or 0 if there is none or it is not known.
   [[nodiscard]] int os_error() const { return os_error_; }
-  // How long to wait before a further try may succeed, where that is known.
+  // How long to wait before a further try may succeed, if that is known.
   [[nodiscard]] std::optional<std::chrono::seconds> retry_after() const { return retry_after_; }
 
  private:

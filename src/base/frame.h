@@ -41,10 +41,11 @@ class FrameParser {
   // without meaning and must be closed.
   Result<bool> next(Frame& frame);
 
-  // How many bytes the next frame lacks, as far as is known; for who must not read beyond it.
+  // How many bytes the next frame lacks, as far as is known; for a caller that must not read beyond
+  // it.
   [[nodiscard]] std::size_t missing() const;
 
-  // Takes what was fed and is in no frame yet.
+  // Takes the bytes that were fed and are in no frame yet.
   std::string take_rest();
 
  private:

@@ -6,8 +6,8 @@
 
 namespace glovebox {
 
-// Whether the whole text is as the pattern says: "*" is any text, "?" any character. In the time of
-// pattern times text.
+// Whether the pattern matches the whole text: "*" is any text, "?" any character. The time is at
+// most in proportion to the length of the pattern times that of the text.
 bool matches_glob(std::string_view pattern, std::string_view text);
 
 }  // namespace glovebox

@@ -12,10 +12,10 @@ namespace glovebox {
 [[nodiscard]] std::string to_hex(std::span<const unsigned char> bytes);
 [[nodiscard]] std::string to_hex(std::string_view bytes);
 
-// Nothing for what to_hex() does not make: an odd number of digits, capitals.
+// Nothing for a text that to_hex() does not make: an odd number of digits, capitals.
 [[nodiscard]] std::optional<std::string> from_hex(std::string_view text);
 
-// Whether all of it are such digits.
+// Whether the text is only such digits.
 [[nodiscard]] bool is_hex(std::string_view text);
 
 }  // namespace glovebox

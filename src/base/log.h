@@ -15,21 +15,21 @@ namespace glovebox {
 // Safe to use from several threads. A line is "TIME LEVEL MESSAGE": the time as RFC 3339 in UTC,
 // the level info, warning or error. What cannot be written is lost.
 //
-// What a guest does can cause lines, so their number is bounded: of each level at most
-// kMostInWindow in kWindow. The next line after that says how many were left out.
+// What a guest does can cause lines, so their number is bounded: at most kMostInWindow of each
+// level in kWindow. The next line after that says how many were left out.
 class Log {
  public:
   static constexpr std::size_t kMostInWindow = 200;
   static constexpr std::chrono::seconds kWindow{10};
   static constexpr std::size_t kLongest = 2'048;  // Bytes of a message; the rest is left out.
 
-  // Writes to `fd`, which must stay open as long as this object.
+  // Writes to `fd`, which must stay open as long as this object lives.
   explicit Log(int fd) : fd_(fd) {}
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  // Standard error is the file at `path`, if it is a regular one: once that holds `most` bytes, it
-  // becomes PATH.1, in place of an older one, and a new one begins. To be called before any line.
+  // If we write to the regular file at `path`: once that holds `most` bytes, it becomes PATH.1, in
+  // place of an older one, and a new file begins. Call it before any line is written.
   void rotate(std::string path, std::uint64_t most);
 
   // The message is one line; control characters in it are escaped.

@@ -10,7 +10,7 @@
 
 namespace glovebox {
 
-// The type of every part but the last, which has that of the message.
+// The type of every part but the last, which has the message's type.
 inline constexpr std::uint8_t kPartType = 127;
 
 // Appends a message of any length to `out`.
@@ -27,7 +27,7 @@ class MessageJoiner {
 
   enum class Joined { kMore, kWhole, kTooLong };
   // Takes the next frame. kWhole: it ends a message, whose payload the frame then has, valid until
-  // the next call. kTooLong: nothing that follows has a meaning any more.
+  // the next call. kTooLong: nothing that follows has any meaning.
   Joined join(Frame& frame);
 
   // Takes the payload that the frame of the last kWhole has, without copying what was joined.

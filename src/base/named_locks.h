@@ -13,8 +13,8 @@
 
 namespace glovebox {
 
-// Safe to use from several threads. Who holds the lock of one name keeps nobody waiting who wants
-// another.
+// Safe to use from several threads. A thread that holds one name's lock does not keep threads
+// waiting that want another's.
 class NamedLocks {
  public:
   // Unlocks at its end. May outlive the NamedLocks.
@@ -30,7 +30,7 @@ class NamedLocks {
     std::unique_lock<std::timed_mutex> lock_;
   };
 
-  // Nothing when somebody else holds it until then.
+  // Nothing if somebody else holds it for all of `patience`.
   std::optional<Held> take(std::string_view name, std::chrono::milliseconds patience) {
     std::shared_ptr<std::timed_mutex> mutex = of(name);
     if (!mutex->try_lock_for(patience)) {
@@ -47,7 +47,7 @@ class NamedLocks {
         return known;
       }
     }
-    // Those that nobody uses any more go when others come.
+    // Locks that nobody uses any more are removed when another is taken.
     std::erase_if(mutexes_, [](const auto& each) { return each.second.expired(); });
     auto made = std::make_shared<std::timed_mutex>();
     mutexes_[std::string(name)] = made;

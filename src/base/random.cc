@@ -14,7 +14,7 @@ void fill_random(std::span<unsigned char> bytes) {
   while (!bytes.empty()) {
     const ssize_t got = ::getrandom(bytes.data(), bytes.size(), 0);
     if (got < 0) {
-      // All else would be a mistake of ours: a bad address, an unknown flag.
+      // Anything else would be a mistake of ours: a bad address, an unknown flag.
       GB_CHECK(errno == EINTR);
       continue;
     }

@@ -8,14 +8,14 @@
 
 namespace glovebox {
 
-// Waits where the kernel has no randomness yet, soon after the machine started.
+// Waits if the kernel has no randomness yet, as soon after the machine started.
 void fill_random(std::span<unsigned char> bytes);
 
 [[nodiscard]] std::string random_bytes(std::size_t count);
-// As many random bytes, as hexadecimal digits.
+// This many random bytes, as hexadecimal digits.
 [[nodiscard]] std::string random_hex(std::size_t bytes);
 
-// A name that nobody guesses and nothing else bears: 128 bits, as hexadecimal digits.
+// A name that nobody can guess and nothing else has: 128 bits, as hexadecimal digits.
 [[nodiscard]] std::string random_name();
 
 }  // namespace glovebox

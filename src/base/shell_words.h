@@ -7,8 +7,8 @@
 
 namespace glovebox {
 
-// `word` in single quotes, in which nothing has a meaning but the quote itself (sh(1p), 2.2.2): the
-// shell reads exactly `word`, whatever is in it but NUL bytes.
+// `word` in single quotes, in which only the quote itself has a meaning (sh(1p), 2.2.2): the shell
+// reads exactly `word`, whatever is in it except NUL bytes.
 std::string shell_quoted(std::string_view word);
 
 }  // namespace glovebox

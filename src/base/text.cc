@@ -7,8 +7,8 @@
 namespace glovebox {
 namespace {
 
-// How many bytes at the front of `bytes` are one character; or, with `valid` false, how many are
-// to be replaced together.
+// How many bytes at the front of `bytes` are one character; or, with `valid` false, how many to
+// replace together.
 std::size_t first_character(std::string_view bytes, bool& valid) {
   const auto at = [&bytes](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   valid = false;

@@ -9,7 +9,7 @@ namespace glovebox {
 
 [[nodiscard]] bool is_utf8(std::string_view bytes);
 
-// The bytes with every maximal piece that is no UTF-8 replaced by U+FFFD (Unicode 15, 3.9,
+// The bytes with every maximal piece that is not UTF-8 replaced by U+FFFD (Unicode 15, 3.9,
 // "substitution of maximal subparts").
 [[nodiscard]] std::string to_utf8(std::string_view bytes);
 

@@ -3,7 +3,7 @@
 //
 // Integers are little-endian and of fixed width; a string is its length (u32) and its bytes; a list
 // is its count (u32) and its items. There is no padding and no self-description: both ends are
-// built together. A Reader takes its bytes as hostile, since a warden could have been taken over.
+// built together. A Reader treats its bytes as hostile, since a warden could have been taken over.
 #pragma once
 
 #include <cstdint>

@@ -15,13 +15,13 @@ namespace {
 
 using nlohmann::json;
 
-// Keywords by what is below them.
+// Keywords, grouped by what is below them.
 constexpr std::array<std::string_view, 7> kSchemas{
     "additionalItems", "additionalProperties", "contains", "propertyNames", "if", "then", "else"};
 constexpr std::array<std::string_view, 5> kLists{"allOf", "anyOf", "oneOf", "items", "not"};
 constexpr std::array<std::string_view, 5> kMaps{"properties", "patternProperties", "definitions",
                                                 "$defs", "dependencies"};
-// Of later drafts. The validator does not know them, and would take them for comments.
+// From later drafts. The validator does not know them, and would take them for comments.
 constexpr std::array<std::string_view, 11> kUnchecked{
     "prefixItems",       "unevaluatedItems", "unevaluatedProperties", "dependentSchemas",
     "dependentRequired", "minContains",      "maxContains",           "$dynamicRef",
@@ -55,7 +55,7 @@ class KeywordCheck {
 
  private:
   void add(const json& schema) {
-    // Else it is `true`, a list of names, or what the validator refuses.
+    // Anything else is `true`, a list of names, or something that the validator refuses.
     if (schema.is_object() && seen_.insert(&schema).second) {
       left_.push_back(&schema);
     }
@@ -85,7 +85,7 @@ class KeywordCheck {
     return {};
   }
 
-  // A reference may lead to where no keyword does.
+  // A reference may lead to a part that no keyword leads to.
   Result<void> follow(const std::string& reference) {
     if (!reference.starts_with('#') || reference.contains('%')) {
       return unchecked("the reference '" + printable(reference) + "'");
@@ -100,7 +100,7 @@ class KeywordCheck {
 
   const json& root_;
   std::set<const json*> seen_;
-  std::vector<const json*> left_;  // A list, because references can lead on and on.
+  std::vector<const json*> left_;  // Not recursion: references can form long chains.
 };
 
 }  // namespace

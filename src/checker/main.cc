@@ -35,6 +35,6 @@ Result<void> check() {
 }  // namespace glovebox::checker
 
 int main() {
-  // What goes on at an ordinary exit takes calls that the filter does not know.
+  // An ordinary exit makes system calls that the filter does not allow.
   ::_exit(glovebox::confined::exit_status_of(glovebox::checker::check()));
 }

@@ -8,14 +8,14 @@
 
 namespace glovebox::checker {
 
-// The size of the schema as a decimal number, a line feed, the schema, and the document. Parts of
-// the text.
+// The size of the schema as a decimal number, a line feed, the schema, and the document. The views
+// point into the text.
 struct Request {
   std::string_view schema{};
   std::string_view document{};
 };
 
-// kInternal where the text is none: only our own programs write it.
+// kInternal if the text is not a request: only our own programs write it.
 Result<Request> parse_request(std::string_view text);
 
 }  // namespace glovebox::checker

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Else the library prints what is wrong, and aborts.
+// Without this, the library prints what is wrong, and aborts.
 #define VALIJSON_USE_EXCEPTIONS 1
 #include "checker/schema.h"
 
@@ -41,7 +41,7 @@ std::string place_of(const std::vector<std::string>& context) {
 
 Result<void> compile(const json& text, valijson::Schema& schema) {
   try {
-    // Without a function that fetches documents, references out of this one are errors.
+    // Without a function that fetches documents, references to other documents are errors.
     valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(Adapter(text), schema);
   } catch (const std::exception& failure) {
     return wrong("the schema cannot be used: " + std::string(failure.what()),
@@ -56,10 +56,10 @@ Result<void> compare(const valijson::Schema& schema, const json& document) {
     if (valijson::Validator().validate(schema, Adapter(document), &results)) {
       return {};
     }
-  } catch (const std::exception& failure) {  // A pattern that is no regular expression, say.
+  } catch (const std::exception& failure) {  // Such as a pattern that is not a regular expression.
     return wrong("the schema cannot be used: " + std::string(failure.what()));
   }
-  // What is said first is what is deepest.
+  // The first error is the deepest one.
   valijson::ValidationResults::Error first;
   return results.popError(first) ? wrong(place_of(first.context) + ": " + first.description)
                                  : wrong("the document does not conform");

@@ -9,15 +9,15 @@
 
 namespace glovebox::checker {
 
-// Success where the text is JSON that conforms to the schema. kInvalid, and where and why it does
-// not; also where the schema is none, or demands what is not checked here. The texts are bounded
-// (base and spec/json/bounded_json.h), references lead only into the schema itself.
+// Success if the document is JSON that conforms to the schema. Otherwise kInvalid, which says where
+// and why not; also if the schema is not one, or demands what is not checked here. The texts are
+// bounded (base and spec/json/bounded_json.h), and references lead only into the schema itself.
 //
-// A schema can ask for endless work, or more stack than there is, by its patterns and references:
-// call this in a process that may end of it.
+// A schema's patterns and references can demand endless work, or more stack than there is: call
+// this in a process that may die of it.
 Result<void> conforms(std::string_view schema, std::string_view document);
 
-// kInvalid where a keyword of the schema would be passed over in silence. So nothing counts as
+// kInvalid if the validator would silently skip a keyword of the schema. So nothing counts as
 // checked that was not.
 Result<void> check_keywords(const nlohmann::json& schema);
 

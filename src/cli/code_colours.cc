@@ -30,7 +30,7 @@ bool is_name(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// What a reader of one language does at a place in the code.
+// What the readers of all languages need at a place in the code.
 class Scanner {
  public:
   explicit Scanner(std::string_view code) : code_(code) {}

@@ -18,8 +18,8 @@ struct ColouredPart {
   friend bool operator==(const ColouredPart&, const ColouredPart&) = default;
 };
 
-// In order. What is open at the end (a string, for one) goes on to the end. Empty for a language
-// that we cannot read.
+// In order. A part still open at the end, such as a string, reaches to the end. Empty for a
+// language that we cannot read.
 std::vector<ColouredPart> colour_code(std::string_view language, std::string_view code);
 
 }  // namespace glovebox::cli

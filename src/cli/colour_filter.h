@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ColourFilter: what of a guest's output may reach a terminal.
+// ColourFilter: decides which of a guest's control sequences may reach a terminal.
 #pragma once
 
 #include <string>

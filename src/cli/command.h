@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands share: how they are added, and how they end.
+// What all commands share: how they are added, and how they end.
 #pragma once
 
 #include <functional>

@@ -37,7 +37,7 @@ bool names_glovebox(const char* path) {
   return line.starts_with("#!") && line.find("glovebox") != std::string_view::npos;
 }
 
-// Before the script that glovebox is the interpreter of.
+// Adds "--" before the script that glovebox is to interpret.
 void separate_script(std::vector<char*>& words) {
   for (auto word = words.begin() + 2; word != words.end(); ++word) {
     const std::string_view text = *word;

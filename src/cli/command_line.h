@@ -15,7 +15,7 @@ namespace glovebox::cli {
 //   glovebox run … FILE …    glovebox run … -- FILE …, if FILE's first line names glovebox as its
 //                            interpreter: the kernel adds the words behind FILE, and they are the
 //                            script's
-// The words stay the caller's.
+// The caller still owns the words.
 std::vector<char*> read_command_line(int argc,
                                      char** argv,
                                      std::span<const std::string_view> commands);

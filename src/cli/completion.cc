@@ -33,7 +33,7 @@ constexpr const char* kFish = R"sh(# fish completion for glovebox
 complete -c glovebox -a '(glovebox --complete (commandline -opc)[2..] (commandline -ct | string collect --allow-empty) 2>/dev/null)'
 )sh";
 
-// bash makes "--option=value" three words.
+// bash splits "--option=value" into three words.
 constexpr std::string_view kEquals = "=";
 
 const CLI::App* command_in(const CLI::App& app, const std::string& name) {
@@ -64,7 +64,7 @@ std::vector<std::string> members_of(const std::string& type) {
   return CLI::detail::split(type.substr(begin + 2, type.find('}', begin) - begin - 2), ',');
 }
 
-// Those that an option takes, where they are few or known here. Else it is none: a file, perhaps.
+// The values that an option takes, if they are few or known here; else none, as for a file.
 std::vector<std::string> values_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   std::vector<std::string> values = members_of(type);
@@ -124,7 +124,7 @@ std::vector<std::string> completions(const CLI::App& app, std::span<const std::s
     return {};
   }
   const CLI::App* at = &app;
-  const CLI::Option* option = nullptr;  // Whose value comes next.
+  const CLI::Option* option = nullptr;  // The option whose value comes next.
   for (const std::string& word : words.first(words.size() - 1)) {
     if (word == "--") {
       return {};

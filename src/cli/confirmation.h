@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A question at the terminal that is answered with yes or no.
+// Asks a yes-or-no question at the terminal.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@ namespace glovebox::cli {
 // Whether somebody can be asked: standard input and standard error are terminals.
 bool has_person();
 
-// Prints the question with "[y/N]" and reads a line. The end of input is no, and so is `cancel_fd`,
-// unless it is -1, when it becomes readable.
+// Prints the question with "[y/N]" and reads a line. The end of input means no, and so does
+// `cancel_fd` becoming readable, unless it is -1.
 bool person_agrees(std::string_view question, int cancel_fd = -1);
 
 }  // namespace glovebox::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands that `glovebox` leaves to `glovebox-daemon`: that of the daemon, and its clients.
-// One who runs a file would wait for the start of HTTP, TLS and SQL otherwise.
+// The commands that `glovebox` leaves to `glovebox-daemon`: the daemon's own, and its clients.
+// Otherwise everyone who runs a file would wait for the start of HTTP, TLS and SQL.
 #pragma once
 
 #include <array>
@@ -44,10 +44,10 @@ inline constexpr std::array kDaemonCommands = {kServe,   kMcp,      kSandbox, kA
 
 [[nodiscard]] bool is_daemon_command(std::string_view name);
 
-// Their names, for the help and for those who misspell one.
+// Adds their names, for the help and for suggestions when one is misspelled.
 void list_daemon_commands(CLI::App& app);
 
-// Goes on as glovebox-daemon with the same words (execve(2)). Returns only when that failed.
+// Becomes glovebox-daemon with the same words (execve(2)). Returns only if that fails.
 [[nodiscard]] Error become_daemon_program(char** argv);
 
 }  // namespace glovebox::cli

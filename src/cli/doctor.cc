@@ -29,7 +29,7 @@
 namespace glovebox::cli {
 namespace {
 
-// What the findings about tiers begin with.
+// The prefix of findings about tiers.
 constexpr std::string_view kTier = "tier ";
 
 struct Finding {
@@ -96,7 +96,7 @@ Finding users() {
           {}};
 }
 
-// What a daemon's workspaces on disk and volumes cost to copy.
+// How much it costs to copy a daemon's on-disk workspaces and volumes.
 Finding disk() {
   if (const auto usable = images_usable(); !usable) {
     return {"disk", false, usable.error().message(), usable.error().hint()};
@@ -150,7 +150,7 @@ Finding tier(Tier& tier) {
   return finding;
 }
 
-// What else to do about a tier that the examination of this place does not explain.
+// What else to do about a tier if the examination of this place has no advice.
 std::string last_resort(std::string_view tier, bool native_works) {
   if (tier == "gvisor") {
     return "see whether 'runsc do true' works (docs/gvisor.md)";
@@ -162,12 +162,12 @@ std::string last_resort(std::string_view tier, bool native_works) {
                       : "it builds on tier native: see there";
 }
 
-// An error advises what is right on any machine, or asks for an examination of this place. Here it
-// was examined, so either leads to 'place' where that has advice.
+// An error's hint is right for any machine, or asks for an examination of this place. We have
+// examined it, so either hint gives way to the finding 'place' if that has advice.
 void defer_to_place(const Place& place, const Lacks& lacks, std::vector<Finding>& findings) {
   const bool says_native = !advice(place, {.native = lacks.native}).empty();
   const bool says_cgroup = !advice(place, {.cgroup = lacks.cgroup}).empty();
-  // That of the cgroup's finding, and of those with the same cause.
+  // The hint of the cgroup's finding, and of findings with the same cause.
   const std::string of_cgroup = Cgroup::support().hint;
   for (Finding& each : findings) {
     if (!each.good && says_cgroup && each.hint == of_cgroup) {

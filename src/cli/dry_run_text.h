@@ -7,8 +7,8 @@
 
 namespace glovebox::cli {
 
-// `run` is JSON text as in docs/dry-run.md; all that is in it is the guest's. Ends with a line
-// break, and says so when nothing has changed.
+// `run` is JSON text as in docs/dry-run.md; everything in it is the guest's. The text ends with a
+// line break, and says so if nothing has changed.
 std::string dry_run_text(std::string_view run, bool colour);
 
 }  // namespace glovebox::cli

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 64;
 
-// What runtimes say before the quoted name of what they did not find.
+// What runtimes say before the quoted name of the package that they did not find.
 struct Missing {
   std::string_view words;
   std::string_view manager;
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 8> kNoNetwork = {
     "Temporary failure in name resolution", "Name or service not known", "Could not resolve host",
     "getaddrinfo EAI_AGAIN", "getaddrinfo ENOTFOUND", "Network is unreachable",
     "UnknownHostException",
-    // Those of the host are shown with a network.
+    // The host's CA certificates are shown only with a network.
     "Could not find a suitable TLS CA certificate"};
 
 // What TLS libraries say of a certificate whose issuer they do not know.
@@ -36,8 +36,8 @@ bool has_any(std::string_view text, std::span<const std::string_view> words) {
   return std::ranges::any_of(words, [text](std::string_view each) { return text.contains(each); });
 }
 
-// The package of "'name'" or "'name.part'" at the beginning. None for a path: a file of the
-// program's own is missing then.
+// The package of "'name'" or "'name.part'" at the beginning. Nothing for a path: then one of the
+// program's own files is missing.
 std::optional<std::string> quoted_package(std::string_view text) {
   if (!text.starts_with('\'')) {
     return std::nullopt;

@@ -7,9 +7,9 @@
 
 namespace glovebox::cli {
 
-// A sentence for people about what a program wrote to its standard error, or nothing. The text is
-// the guest's: of what it says, only a package's name without special characters is repeated.
-// `network` is that of the verdict's walls.
+// A sentence for people about what a program wrote to its standard error, or nothing. That text is
+// the guest's: only a package's name without special characters is repeated from it. `network` is
+// that of the verdict's walls.
 std::string failure_hint(std::string_view errors, std::string_view network);
 
 }  // namespace glovebox::cli

@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostDirectories = 4'096;
 constexpr std::uint32_t kWatched =
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE | IN_ONLYDIR;
-// A save is several events, and saves of several files follow each other.
+// One save causes several events, and several files may be saved one after the other.
 constexpr int kQuietMs = 10;
 
 bool is_of_an_editor(std::string_view name) { return name.starts_with('.') || name.ends_with('~'); }
 
-// That a file was created says nothing yet: its content follows, and then IN_CLOSE_WRITE.
+// A file's creation says nothing yet: its content follows, and then IN_CLOSE_WRITE.
 bool is_change(const inotify_event& event) {
   const bool directory = (event.mask & IN_ISDIR) != 0;
   return directory || (event.mask & IN_CREATE) == 0;
@@ -123,7 +123,7 @@ void FileWatch::take(std::set<std::string>& changed) {
       const std::string passed = directory.whole;
       changed.insert(passed);
       if ((event.mask & IN_ISDIR) != 0 && (event.mask & (IN_CREATE | IN_MOVED_TO)) != 0) {
-        // Where it cannot be watched as well, the others still are.
+        // If it cannot be watched as well, the others still are.
         (void)add_all(directory.path + "/" + name, passed);
       }
     }

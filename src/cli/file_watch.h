@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FileWatch: tells when files have changed, however an editor saves them: in place, or by putting
+// FileWatch: reports when files have changed, however an editor saves them: in place, or by putting
 // another file in their place.
 #pragma once
 
@@ -15,17 +15,17 @@ namespace glovebox::cli {
 
 class FileWatch {
  public:
-  // `paths` are files, which need not be there yet, or directories, of which all is watched that is
-  // below them, but for hidden files and editors' copies ("name~"), and for what is in `except`
-  // (empty: nothing). kInvalid for a path whose directory is not there; kExhausted beyond 4,096
-  // directories, or what the kernel grants.
+  // `paths` are files, which need not exist yet, or directories, below which everything is watched
+  // except hidden files, editors' copies ("name~"), and what is in `except` (empty: nothing).
+  // kInvalid for a path whose directory does not exist; kExhausted beyond 4,096 directories, or
+  // what the kernel grants.
   static Result<FileWatch> make(const std::vector<std::string>& paths, const std::string& except);
 
   // Readable when something may have changed.
   [[nodiscard]] int fd() const { return inotify_.get(); }
 
   // Waits until something has changed and nothing more changes. Returns the paths, as they were
-  // passed, or none when `other` is readable first.
+  // passed, or none if `other` is readable first.
   [[nodiscard]] std::set<std::string> await(int other);
 
  private:
@@ -46,7 +46,7 @@ class FileWatch {
   std::map<int, Directory> directories_;  // By watch descriptor.
 };
 
-// Readable when one of two descriptors is; both outlive it. An error is one of the kernel's limits.
+// Readable when one of two descriptors is; both outlive it. Fails only at a limit of the kernel's.
 Result<UniqueFd> either(int one, int other);
 
 }  // namespace glovebox::cli

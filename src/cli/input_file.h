@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the caller names to be read: a file, or "-" for our standard input.
+// Input that the caller names: a file, or "-" for our standard input.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@ namespace glovebox::cli {
 
 inline constexpr std::string_view kStandardInput = "-";
 
-// The file at `path`, or a duplicate of standard input. kInvalid where it cannot be opened, and for
-// a directory.
+// The file at `path`, or a duplicate of standard input. kInvalid if it cannot be opened, or is a
+// directory.
 Result<UniqueFd> open_input(const std::string& path);
 
-// Reads `fd` to its end. `path` is for messages; kInvalid where there are more than `most` bytes,
-// with `hint` for what to do then.
+// Reads `fd` to its end. `path` is for messages; kInvalid if there are more than `most` bytes, with
+// `hint` for what to do then.
 Result<std::string> read_whole_input(int fd,
                                      const std::string& path,
                                      std::size_t most,
                                      const std::string& hint);
 
-// Both in one.
+// Opens `path` and reads it.
 Result<std::string> read_whole_input(const std::string& path,
                                      std::size_t most,
                                      const std::string& hint);

@@ -38,8 +38,8 @@ int Interrupts::take() {
   return number;
 }
 
-// We ignore SIGPIPE (program.cc), because most writes that fail are to sandboxes, and signals that
-// are ignored do not wait, unless they are blocked.
+// We ignore SIGPIPE (program.cc), because most writes that fail are to sandboxes. An ignored signal
+// does not stay pending, unless it is blocked.
 void Interrupts::note_reader_gone() {
   sigset_t set;
   (void)::sigemptyset(&set);

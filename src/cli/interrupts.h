@@ -15,15 +15,15 @@ class Interrupts {
   // Readable while a signal waits.
   [[nodiscard]] int fd() const { return fd_.get(); }
 
-  // Ends this process as the signal would have ended it, so that whoever started it knows. Returns
-  // the exit status that says the same where it cannot: as the first process of a namespace.
+  // Ends this process as the signal would have ended it, so that its parent knows. Returns the exit
+  // status that says the same if the signal cannot end it: as the first process of a namespace.
   static int die_of(int number);
 
-  // Takes what waits: 0 when nothing does, else the number; one that ends the program comes before
-  // SIGINT.
+  // Takes a waiting signal: 0 if there is none, else its number; one that ends the program comes
+  // before SIGINT.
   int take();
 
-  // Nobody reads our output any more, which ends a program by SIGPIPE: from now on that signal
+  // Nobody reads our output any more, which would end a program by SIGPIPE: from now on that signal
   // waits. For the thread that polls.
   static void note_reader_gone();
 

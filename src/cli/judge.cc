@@ -92,7 +92,7 @@ Result<std::unique_ptr<judge::Program>> compile_checker(const JudgeOptionsText& 
   text.tier = options.tier;
   text.min_tier = options.min_tier;
   text.no_pool = options.no_pool;
-  // The files of a case lie in its sandbox.
+  // The files of a case take up its sandbox's disk and memory.
   text.limits = {{"disk", "1G"}, {"memory", "1536M"}};
   auto checker = GB_TRY(compile(text, cancel_fd));
   if (const auto& rejection = checker->rejection()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/judge_cases.h"
 
-// As where languages are read: the library has one form in a program.
+// As where languages are read: a program must use the library in one form only.
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxCases = 100'000;
-// Of one file, and of all together: they are held in memory.
+// For one file, and for all together: they are held in memory.
 constexpr std::size_t kMaxFile = 256U << 20;
 constexpr std::size_t kMaxTotal = 2UL << 30;
 constexpr const char* kSettings = "cases.toml";
@@ -38,7 +38,7 @@ Error cannot_read(const fs::path& path) {
           "check the path and its permissions"};
 }
 
-// Nothing where there is no such file.
+// Nothing if there is no such file.
 Result<std::optional<std::string>> read_file(const fs::path& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd && errno == ENOENT) {

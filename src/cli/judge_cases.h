@@ -11,8 +11,8 @@
 namespace glovebox::cli {
 
 // Reads NAME.in with NAME.out or NAME.ans, for each NAME, in the order in which people count
-// (case2 before case10). `needs_expected`: fails where the expected output is missing; without it,
-// a missing one is empty. Limits and points that differ come from cases.toml, where there is one:
+// (case2 before case10). With `needs_expected`, fails if an expected output is missing; otherwise,
+// a missing one is empty. Limits and points that differ come from cases.toml, if there is one:
 //   [NAME]
 //   time = "2s"
 //   memory = "256M"

@@ -22,7 +22,7 @@ std::string number(double value) {
   return text.data();
 }
 
-// XML 1.0 knows no control characters but three, and no other bytes than UTF-8.
+// XML 1.0 allows only three control characters, and only UTF-8.
 std::string xml(std::string_view bytes) {
   std::string text;
   for (const char c : to_utf8(bytes)) {

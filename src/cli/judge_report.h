@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `glovebox judge` tells: to people, and as JUnit's XML for CI systems.
+// What `glovebox judge` reports: to people, and as JUnit's XML to CI systems.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace glovebox::cli {
 
-// One line of a case.
+// One line about a case.
 std::string line_of(const judge::CaseReport& report);
 // The line at the end.
 std::string total_of(const judge::Report& report);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox languages: what can run here, and what is missing for the rest; or all about one.
+// glovebox languages: what can run here, and what the rest lacks; or all about one language.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -166,7 +166,7 @@ OrderedJson details_json(const Row& row) {
   return json;
 }
 
-// "time 30s, memory 512 MiB"; of those that are zero, which means no limit, nothing.
+// "time 30s, memory 512 MiB"; leaves out those that are zero, which means no limit.
 std::string limits_text(const Limits& limits) {
   std::string text;
   each_wish([&](const auto& field) {

@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// As much as an agent keeps at all.
+// The most that an agent keeps.
 constexpr std::uint64_t kMaxSize = 64UL << 20;
 constexpr std::uint64_t kPiece = 4UL << 20;
 constexpr auto kFetchPatience = 30s;

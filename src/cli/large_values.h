@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LargeValues: what cells have shown that was too large to come with its event. The agent keeps the
-// newest 64 MiB of it; here is only where to ask.
+// LargeValues: values shown by cells that were too large to come with their events. The agent keeps
+// the newest 64 MiB of them; this class only knows what to ask for.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace glovebox::cli {
 
 class LargeValues {
  public:
-  // Remembers what the event of cell `cell` refers to. True when there is anything.
+  // Remembers what the event of cell `cell` refers to. True if it refers to anything.
   bool note(std::size_t cell, const Event& event);
 
   // The interpreter that kept them is gone.
@@ -28,14 +28,14 @@ class LargeValues {
     std::size_t cell = 0;
     notebook::Reference reference;
   };
-  // The newest of that type, of one cell or of any.
+  // The newest value of that type, of one cell or of any.
   [[nodiscard]] std::optional<Entry> find(std::string_view mime,
                                           std::optional<std::size_t> cell) const;
 
-  // Its bytes. Fails with kNotFound when the agent has let go of it.
+  // Its bytes. Fails with kNotFound if the agent no longer keeps it.
   static Result<std::string> fetch(Context& context, const notebook::Reference& reference);
 
-  // As the agent keeps it: base64 for binary types. Fails with kUnavailable after `deadline`, and
+  // As the agent keeps it: base64 for binary types. Fails with kUnavailable after `deadline`, or
   // when `cancel_fd` becomes readable; -1 for never.
   static Result<std::string> fetch_encoded(Context& context,
                                            const notebook::Reference& reference,

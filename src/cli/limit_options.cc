@@ -40,7 +40,7 @@ Result<T> parse(const std::string& text) {
   }
 }
 
-// What was typed for this limit; nothing where the option is absent.
+// The value typed for this limit; nothing if the option is absent.
 template <typename T>
 Result<std::optional<T>> given(const LimitsText& limits, const LimitField<T>& field) {
   const auto found = limits.find(field.name);

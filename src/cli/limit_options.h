@@ -15,16 +15,16 @@ class App;
 
 namespace glovebox::cli {
 
-// As typed, by the names of limits; empty where an option is absent.
+// As typed, by the names of limits; an absent option is empty.
 using LimitsText = std::map<std::string, std::string>;
 
 struct LimitOptions {
   const char* group = "Limits";
   std::set<std::string> left_out{};
-  // In place of the words of the list.
+  // Replaces the help that kLimitFields has.
   std::map<std::string, std::string> help{};
-  // Where limits are set on this host: what is its alone to set is offered too, and the help says
-  // what holds otherwise.
+  // Limits are set on this host: limits that only the host may set are offered, too, and the help
+  // shows the defaults.
   bool here = false;
 };
 
@@ -33,10 +33,10 @@ void add_limit_options(CLI::App& command, LimitsText& limits, const LimitOptions
 // "--cpu-time" for "cpu_time".
 std::string limit_option(std::string name);
 
-// Those that were given; a time must be more than zero. Errors name the option.
+// The limits that were given; a time must be more than zero. Errors name the option.
 Result<LimitWishes> parse_limits(const LimitsText& limits);
 
-// Those of `base`, with what was given of what is the host's alone to set.
+// The limits of `base`, with those given that only the host may set.
 Result<Limits> with_host_limits(const LimitsText& limits, Limits base);
 
 }  // namespace glovebox::cli

@@ -45,7 +45,7 @@ class Layout {
   }
 
   [[nodiscard]] CaretPlace place() const { return place_; }
-  // Behind the last column: terminals differ in where their cursor is then.
+  // After the last column: terminals differ in where their cursor is then.
   [[nodiscard]] bool at_edge() const { return at_edge_; }
 
  private:

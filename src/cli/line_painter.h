@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// LinePainter: draws what stands in a line editor once more, in colours.
+// LinePainter: draws the text in a line editor once more, in colours.
 //
 // The editor (libedit) draws without colours, and only what has changed. So whenever it waits for a
 // key, the same characters are written over those that it drew, in the same places. What the editor
-// believes of the screen stays true. Where we cannot be sure of the places, nothing is drawn.
+// believes about the screen stays true. If we cannot be sure of the places, nothing is drawn.
 #pragma once
 
 #include <cstddef>
@@ -28,9 +28,9 @@ struct ScreenSize {
   friend bool operator==(const ScreenSize&, const ScreenSize&) = default;
 };
 
-// What draws the text in colours and leaves the cursor where it was; `parts` are of the text.
-// Nothing where the text does not fit on the screen, or has characters of which terminals disagree
-// how wide they are.
+// The bytes that draw the text in colours and leave the cursor where it was; `parts` are of the
+// text. Nothing if the text does not fit on the screen, or has characters on whose width terminals
+// disagree.
 std::optional<std::string> paint_line(const EditedLine& line,
                                       const std::vector<ColouredPart>& parts,
                                       ScreenSize screen);

@@ -31,7 +31,7 @@ void add_commands(CLI::App& app,
                   cli::Action* action) {
   cli::add_run(app, words, action);
   if (named == "run") {
-    return;  // Nobody who runs something waits for the description of the rest.
+    return;  // Running something need not wait for the description of the rest.
   }
   cli::add_judge(app, words, action);
   cli::add_mcp_wrap(app, words, action);

@@ -33,7 +33,7 @@ std::vector<Mount> language_mounts() {
   std::vector<Mount> mounts;
   for (const Language& language : Registry::load(Registry::user_directories()).all()) {
     for (Mount mount : language.mounts) {
-      mount.optional = true;  // What is not installed here is not missed.
+      mount.optional = true;  // It may not be installed here.
       if (std::ranges::find(mounts, mount) == mounts.end()) {
         mounts.push_back(std::move(mount));
       }

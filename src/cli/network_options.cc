@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sandbox of this machine reaches: --allow-net, --secret and their like.
+// What a sandbox on this machine can reach: --allow-net, --secret and so on.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,8 +73,8 @@ Result<std::string> read_variable(const std::string& name) {
   return std::string(value);
 }
 
-// NAME[=env:VARIABLE|=file:PATH][@HOST[,HOST…]]. What follows an '=' without such a word might be
-// a secret, so no error shows it.
+// NAME[=env:VARIABLE|=file:PATH][@HOST[,HOST…]]. Text after an '=' without "env:" or "file:" might
+// be a secret, so no error shows it.
 Result<void> read_secret(const std::string& text, NetworkOptions& options) {
   constexpr const char* kForms =
       "use NAME@HOST, NAME=env:VARIABLE@HOST or NAME=file:PATH@HOST, for example "

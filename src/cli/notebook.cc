@@ -105,7 +105,7 @@ Result<NotebookJob> make_job(const NotebookOptionsText& options) {
   return job;
 }
 
-// In a session that was made ahead, or in one of its own.
+// Executes the job in a session that was made ahead, or in a new one.
 Result<NotebookResult> execute(NotebookJob& job,
                                NotebookProgress& progress,
                                std::unique_ptr<LiveSession> session) {
@@ -167,13 +167,13 @@ void print_json(const NotebookJob& job, const NotebookResult& result, const std:
   write_fully(STDOUT_FILENO, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// The last of the failures is the one that ended the run, or that was allowed.
+// The last failure either ended the run or was allowed.
 void print_for_people(const NotebookJob& job, const NotebookResult& result) {
   std::string text;
   for (const CellFailure& failure : result.run.failures) {
     text += "glovebox: cell " + std::to_string(failure.cell + 1) + " of " +
             std::to_string(job.notebook.cells.size());
-    // As the notebook itself counts.
+    // The notebook's own count.
     text += failure.execution_count > 0 ? ", In [" + std::to_string(failure.execution_count) + "]: "
                                         : ": ";
     text += printable(failure.error.name) +
@@ -233,7 +233,7 @@ int run_job(const NotebookOptionsText& options,
   return exit_status(result->run.status);
 }
 
-// What is run again when it changes: the notebook, and what is copied in.
+// The files whose changes cause another run: the notebook, and what is copied in.
 Result<std::vector<std::string>> watched(const NotebookOptionsText& options) {
   std::error_code ignored;
   if (options.in == "-" ||
@@ -252,7 +252,7 @@ Result<std::vector<std::string>> watched(const NotebookOptionsText& options) {
 Result<int> watch(const NotebookOptionsText& options) {
   const std::vector<std::string> paths = GB_TRY(watched(options));
   Interrupts interrupts;
-  // The sandbox of the next run, with its interpreter: made while nobody waits for it.
+  // The sandbox of the next run, with its interpreter, made while nobody is waiting.
   std::unique_ptr<LiveSession> ahead;
   for (;;) {
     // Before the files are read, so that no change is missed.
@@ -279,7 +279,7 @@ Result<int> watch(const NotebookOptionsText& options) {
       return Interrupts::die_of(interrupts.take());
     }
     if (changed != std::set<std::string>{options.in}) {
-      ahead.reset();  // It has files as they were.
+      ahead.reset();  // Its files are out of date.
     }
   }
 }

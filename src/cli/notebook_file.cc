@@ -33,7 +33,7 @@ std::string without_ending(const std::string& path, std::string_view ending) {
   return path.ends_with(ending) ? path.substr(0, path.size() - ending.size()) : path;
 }
 
-// Takes pieces until it fails, and remembers why it did.
+// Writes pieces until a write fails, and remembers why.
 class Writer {
  public:
   explicit Writer(int fd) : fd_(fd) {}

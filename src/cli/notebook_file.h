@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notebook files: read, named and written.
+// Reads, names and writes notebook files.
 #pragma once
 
 #include <string>
@@ -23,16 +23,16 @@ struct NotebookTarget {
 
 // Where a notebook goes: `out` and `to` ("ipynb", "html", "both") as typed, either may be empty.
 // Without `out` the name is that of the input with `suffix` before the ending. The format is
-// `usual` where neither says one. Fails with kInvalid where the two contradict each other, and
-// where the ending of `out` is of neither format and `to` is empty.
+// `usual` if neither says one. Fails with kInvalid if the two contradict each other, or if the
+// ending of `out` is of neither format and `to` is empty.
 Result<std::vector<NotebookTarget>> notebook_targets(const std::string& in,
                                                      const std::string& out,
                                                      const std::string& to,
                                                      std::string_view suffix,
                                                      std::string_view usual);
 
-// Takes the results away that are of MIME types of ours, tables and charts as data: other programs
-// have no use for them, and the same results are there in types that they know.
+// Removes results of our own MIME types, which are tables and charts as data: other programs have
+// no use for them, and the same results are there in types that they know.
 void drop_own_types(notebook::Notebook& notebook);
 
 // A file is replaced as a whole or not at all.

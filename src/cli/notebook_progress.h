@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One live line on a terminal: what is being done, and for how long already.
+// One live line on a terminal: what is being done, and how long it has taken so far.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ class NotebookProgress {
   ~NotebookProgress() { clear(); }
 
   void show(std::string what);
-  // Takes the line away, for good.
+  // Removes the line for good.
   void clear();
 
  private:

@@ -60,7 +60,7 @@ class NotebookRunner {
   }
 
  private:
-  // True when the next one may follow.
+  // True if the next cell may follow.
   Result<bool> run_cell(std::size_t index) {
     if (options_.begin) {
       options_.begin(index);
@@ -94,7 +94,7 @@ class NotebookRunner {
     return goes_on;
   }
 
-  // An agent keeps its newest large values only, so each cell's are fetched behind it.
+  // An agent keeps only its newest large values, so each cell's are fetched right after it.
   void fetch_values(std::size_t index) {
     constexpr auto kPatience = std::chrono::seconds(30);
     constexpr std::size_t kMaxNotes = 200;
@@ -116,7 +116,7 @@ class NotebookRunner {
     }
   }
 
-  // Code may ask its interpreter to end, which it does behind the cell.
+  // Code may ask its interpreter to end, which happens after the cell.
   bool note_absence(std::size_t index) {
     run_.failures.push_back({.cell = index,
                              .execution_count = 0,
@@ -135,7 +135,7 @@ class NotebookRunner {
     if (own_error && execution.error) {
       failure.error = *execution.error;
     } else if (own_error) {
-      // Wrong uses of IPython's magics, for instance, are told on stderr alone.
+      // Wrong uses of IPython's magics, for instance, are reported only on stderr.
       failure.error = {.name = "CellFailed", .value = "see the cell's output", .traceback = {}};
     } else {
       failure.error = {.name = std::string(name_of(execution)),
@@ -145,7 +145,7 @@ class NotebookRunner {
     }
     run_.failures.push_back(std::move(failure));
     const bool wanted = own_error && has_tag(notebook_.cells[index], "raises-exception");
-    // A time-out is told even where errors are allowed: what follows may lack what the cell makes.
+    // A time-out is reported even if errors are allowed: later cells may lack what this one makes.
     if (!wanted && (!options_.allow_errors || !own_error) && run_.status == Status::kOk) {
       run_.status = execution.status == Status::kOk ? Status::kError : execution.status;
     }
@@ -204,7 +204,7 @@ Result<Language> notebook_language(const notebook::Notebook& notebook,
   }
   auto theirs = find_live_language(registry, std::string(kJupyterPrefix) + kernel, tier);
   if (!theirs && registry.find(language)) {
-    // Ours lacks something; that hint is the shorter one.
+    // Our own language lacks something; its hint is the shorter one.
     return ours;
   }
   return theirs;

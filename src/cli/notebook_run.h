@@ -16,7 +16,7 @@ namespace glovebox::cli {
 
 struct NotebookRunOptions {
   std::optional<std::chrono::milliseconds> cell_time;   // Of each cell.
-  std::optional<std::chrono::milliseconds> total_time;  // Of all together.
+  std::optional<std::chrono::milliseconds> total_time;  // Of all cells together.
   bool allow_errors = false;
   int cancel_fd = -1;
   std::function<void(std::size_t cell)> begin;  // Before each cell that is executed; from 0.
@@ -25,7 +25,7 @@ struct NotebookRunOptions {
 struct CellFailure {
   std::size_t cell = 0;  // In the notebook, from 0.
   int execution_count = 0;
-  GuestError error;  // Ours where the interpreter could not say.
+  GuestError error;  // Our own if the interpreter could not say.
 };
 
 struct NotebookRun {
@@ -36,15 +36,15 @@ struct NotebookRun {
   std::chrono::milliseconds wall{0};
 };
 
-// Fills the outputs of the notebook, whose old ones go. As Jupyter's tools do, it leaves out empty
-// cells and those tagged `skip-execution`, goes on behind a cell tagged `raises-exception`, and
-// finds the end of input for every input(). An Error means that we could not do it.
+// Replaces the outputs of the notebook. As Jupyter's tools do, it leaves out empty cells and those
+// tagged `skip-execution`, continues after a cell tagged `raises-exception`, and answers every
+// input() with the end of input. An Error means that we could not do it.
 Result<NotebookRun> run_notebook(LiveSession& session,
                                  notebook::Notebook& notebook,
                                  const NotebookRunOptions& options);
 
-// The language in which a notebook wants to be executed: one of ours where there is one that can
-// stay alive, else its own kernel. `wish` comes from the command line and may be empty.
+// The language in which to execute a notebook: one of ours if one can stay alive, else its own
+// kernel. `wish` comes from the command line and may be empty.
 Result<Language> notebook_language(const notebook::Notebook& notebook,
                                    const std::string& wish,
                                    const TierWish& tier);

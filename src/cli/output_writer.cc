@@ -68,7 +68,7 @@ std::string limit_text(const Verdict& verdict, std::string_view name) {
   return name == "memory" || name == "disk" ? to_string(Bytes{value}) : std::to_string(value);
 }
 
-// How the program ended, and what to do where a limit ended it.
+// How the program ended, and what to do if a limit ended it.
 std::string ending(const Verdict& verdict) {
   const auto reached = [&](const std::string& what, const std::string& name) {
     return what + " (limit " + limit_text(verdict, name) + "; raise it with " + limit_option(name) +
@@ -80,7 +80,7 @@ std::string ending(const Verdict& verdict) {
       return "out of memory";
     }
     const Bytes limit{static_cast<std::uint64_t>(found->value)};
-    // What is known of the peak may be a sample, or nothing at all.
+    // The known peak may be a sample, or missing.
     const Bytes used{std::min(verdict.usage.memory_peak.count, limit.count)};
     const std::uint64_t mebibytes =
         std::max<std::uint64_t>(1, limit.count >> 19);  // Twice as much.
@@ -162,7 +162,7 @@ void StreamPrinter::finish(const Captured& captured) {
     pass(captured.bytes);
   }
   if (controls_ == Controls::kColours && passed_) {
-    // What follows is ours, and not to be hidden.
+    // What follows is ours, and must not be hidden.
     write_fully(fd_, "\x1b[0m");
   }
 }

@@ -57,7 +57,7 @@ bool has_capability(const std::string& mask, int number) {
   return ((bits >> static_cast<unsigned>(number)) & 1U) != 0;
 }
 
-// Whether ids are mapped in any way but each to itself (user_namespaces(7)). Where there is no map,
+// Whether ids are mapped in any way but each to itself (user_namespaces(7)). If there is no map,
 // there are no user namespaces.
 bool maps_ids(const std::string& map) {
   std::istringstream words(map);
@@ -100,8 +100,8 @@ bool fixes_cgroups(const MountLine& mount) {
          (mount.options == "ro" || mount.options.starts_with("ro,"));
 }
 
-// The last service in a path such as "/system.slice/grader.service". A user's own manager is one,
-// too, but what runs below it is a session.
+// The last service in a path such as "/system.slice/grader.service". A user's own manager is also a
+// service, but what runs below it is a session.
 std::string service_in(std::string_view path) {
   constexpr std::string_view kOurRoom = "/glovebox-host";
   if (path.ends_with(kOurRoom)) {
@@ -177,8 +177,8 @@ void find_restrictions(const std::string& root, Place& place) {
   }
 }
 
-// Whether a filter stands in the way also of what can have CAP_SYS_ADMIN: Docker's refuses
-// pivot_root(2) to everybody, Podman's asks only for the capability.
+// Whether a filter also blocks processes that can have CAP_SYS_ADMIN: Docker's refuses
+// pivot_root(2) to everybody, Podman's only requires the capability.
 bool needs_no_filter(const Place& place) {
   const bool by_capability = place.container == Place::Container::kPodman;
   return place.filtered && !(by_capability && (place.as_root || place.lets_administer));
@@ -200,7 +200,7 @@ std::string needed_of(std::string_view separator, std::initializer_list<Setting>
   return text;
 }
 
-// The options of docker or podman that take away what stands in the way, and no others.
+// The options of docker or podman that remove what is in the way, and no others.
 std::string engine_flags(const Place& place) {
   const bool podman = place.container == Place::Container::kPodman;
   const std::string flags =
@@ -290,7 +290,7 @@ std::string limits_in_container(const Place& place) {
     return text;
   }
   text += " with --memory and --pids-limit";
-  // Root of a container with ids of its own is nobody to the host's cgroups.
+  // In a container with ids of its own, root has no rights on the host's cgroups.
   if (place.as_root && !place.own_ids) {
     text += ", or add --volume /sys/fs/cgroup:/sys/fs/cgroup:rw";
     text += place.unified ? " --cgroupns host" : "";
@@ -326,7 +326,7 @@ Place find_place(const std::string& root, const Variable& variable, bool as_root
              : is_true(variable, "GITLAB_CI")    ? Place::Ci::kGitlab
                                                  : Place::Ci::kNone;
   const std::string release = read(root + "/proc/sys/kernel/osrelease");
-  // A container on Docker Desktop has WSL's kernel, and none of its settings.
+  // A container on Docker Desktop has WSL's kernel, but none of its settings.
   if (place.container == Place::Container::kNone) {
     place.wsl = contains(release, "WSL2")        ? Place::Wsl::kTwo
                 : contains(release, "Microsoft") ? Place::Wsl::kOne

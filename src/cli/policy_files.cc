@@ -68,7 +68,7 @@ Result<policy::Policy> load_policy(const std::string& file_or_name) {
     const std::string text =
         GB_TRY(read_whole_input(file_or_name, policy::kMaxPolicyFile, kTooLarge));
     policy::Policy policy = GB_TRY(policy::parse_policy(text, file_or_name));
-    // A daemon refuses to start with it, instead of refusing every program later.
+    // So that a daemon refuses to start with it, instead of refusing every program later.
     GB_TRY(raise_floor(TierWish{}, policy));
     return policy;
   }

@@ -44,7 +44,7 @@ std::size_t checks_in(const std::string& type) {
   return std::min({type.find(":{"), type.find(":INT"), type.find(":UINT")});
 }
 
-// Says what an option takes as "<SIZE>", and no more of it than the description does.
+// Shows what an option takes as "<SIZE>", and repeats nothing that the description says.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(26); }
@@ -56,7 +56,7 @@ class HelpFormatter : public CLI::Formatter {
                : " <" + name.substr(0, checks_in(name)) + ">";
   }
 
-  // As CLI11 would write it behind the name, where the description does not say it in other words.
+  // As CLI11 would write it after the name, unless the description says it in other words.
   std::string make_option_desc(const CLI::Option* option) const override {
     const std::string text = option->get_description();
     const std::string usual = option->get_default_str();
@@ -75,7 +75,7 @@ class HelpFormatter : public CLI::Formatter {
     return text.empty() ? text : "\nArguments:\n" + text;
   }
 
-  // A group of options of which some number is required looks like any other group.
+  // A group of options with a required number of them looks like any other group.
   std::string make_expanded(const CLI::App* app) const override {
     if (!app->get_name().empty()) {
       return CLI::Formatter::make_expanded(app);
@@ -99,7 +99,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// What is wrong with the values of a command's options, in words for people.
+// Says in plain words what is wrong with the values of a command's options.
 Error plain(const CLI::ParseError& wrong, const std::string& help) {
   const std::string text = wrong.what();
   const auto between = [&](std::string_view before, std::string_view after) {
@@ -140,7 +140,7 @@ Error plain(const CLI::ParseError& wrong, const std::string& help) {
   return {ErrorCode::kInvalid, text, help};
 }
 
-// The word is not a command of those that `app` has; `path` is how one gets there.
+// The word is not one of the commands of `app`; `path` is the words that lead to `app`.
 Error unknown_command(const CLI::App& app, const std::string& path, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::App* const command : app.get_subcommands({})) {
@@ -148,7 +148,7 @@ Error unknown_command(const CLI::App& app, const std::string& path, const std::s
   }
   const std::string nearest = nearest_word(word, {names.begin(), names.end()});
   const bool is_file = word.find_first_of("./") != std::string::npos;
-  // Of a script's first line, the kernel passes all after the program as one word.
+  // From a script's first line, the kernel passes everything after the program as one word.
   const std::string first = word.substr(0, word.find(' '));
   if (first != word && std::ranges::find(names, first) != names.end()) {
     return {ErrorCode::kInvalid, "unknown command '" + word + "'",
@@ -197,7 +197,7 @@ Error wrong_in_command(CLI::App& command,
                            : help};
 }
 
-// What is wrong with the command line, and where the right one is shown.
+// Says what is wrong with the command line, and where to find the right one.
 Error usage_error(CLI::App& app, const CLI::ParseError& wrong) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::vector<std::string> words = app.remaining(true);
@@ -217,8 +217,8 @@ int run(int argc, char** argv, const Commands& commands) {
   app.set_version_flag("--version", std::string("glovebox ") + GB_VERSION);
   app.require_subcommand(1);
   app.footer(kProgramFooter);
-  app.formatter(std::make_shared<HelpFormatter>());  // Before the commands, which take it over.
-  // What follows "--" is the guest's alone: the parser would take "[a,b]" for a list of two.
+  app.formatter(std::make_shared<HelpFormatter>());  // Before the commands, which inherit it.
+  // Words after "--" are only for the guest: the parser would take "[a,b]" for a list of two.
   char** const end = argv + argc;
   char** const dashes = std::find(argv, end, std::string_view("--"));
   const std::vector<std::string> words(dashes == end ? end : dashes + 1, end);
@@ -237,7 +237,7 @@ int run(int argc, char** argv, const Commands& commands) {
       throw CLI::ExtrasError(words);
     }
   } catch (const CLI::ParseError& wrong) {
-    // Help and version come this way too; there is no help for a command that there is not.
+    // Help and version come this way, too; there is no help for a command that does not exist.
     const bool is_help =
         wrong.get_exit_code() == 0 && (!app.get_subcommands().empty() || app.remaining().empty());
     return is_help ? app.exit(wrong) : report(usage_error(app, wrong));
@@ -245,8 +245,8 @@ int run(int argc, char** argv, const Commands& commands) {
   return action();
 }
 
-// What was printed and got lost must not look like success. A reader that has seen enough and is
-// gone is not an error.
+// Lost output must not look like success. A reader that has seen enough and is gone is not an
+// error.
 int status_with_output(int status) {
   std::cout.flush();
   (void)std::fflush(nullptr);
@@ -264,7 +264,7 @@ int status_with_output(int status) {
 void run_program(int argc, char** argv, const Commands& commands) {
   // A reader that goes away is an error to handle, not a reason to die.
   (void)std::signal(SIGPIPE, SIG_IGN);
-  // What makes and holds sandboxes knows the secrets of all of them.
+  // A process that makes and holds sandboxes knows the secrets of all of them.
   sys::become_undumpable();
   int status = kExitFailed;
   try {
@@ -274,7 +274,7 @@ void run_program(int argc, char** argv, const Commands& commands) {
   }
   status = status_with_output(status);
 #ifdef __SANITIZE_ADDRESS__
-  __lsan_do_leak_check();  // It would come with the destructors.
+  __lsan_do_leak_check();  // Usually done after the destructors, which do not run here.
 #endif
   std::_Exit(status);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two programs of the command line have in common: `glovebox`, which is small because
-// somebody waits for its start, and `glovebox-daemon`, which it becomes for the daemon and its
-// clients.
+// What the two command-line programs have in common: `glovebox`, which is small so that it starts
+// fast, and `glovebox-daemon`, which it becomes for the daemon and its clients.
 #pragma once
 
 #include <string>
@@ -19,12 +18,12 @@ struct Commands {
               std::string_view named,
               const std::vector<std::string>& words,
               Action* action);
-  // Whether what the command line named takes words behind "--".
+  // Whether the command that was named takes words after "--".
   bool (*take_words)(const CLI::App& app);
 };
 
 // The whole of main(): reads the command line, does what it says and ends the process with its exit
-// status, without destructors of what the kernel takes back anyway.
+// status, without running destructors for what the kernel frees anyway.
 [[noreturn]] void run_program(int argc, char** argv, const Commands& commands);
 
 }  // namespace glovebox::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One live line on a terminal that says what is being waited for.
+// One live line on a terminal that says what we are waiting for.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ class Progress {
   explicit Progress(bool enabled) : enabled_(enabled) {}
 
   void show(std::string_view phase);
-  // Takes the line away again, before other output or at the end.
+  // Removes the line again, before other output or at the end.
   void clear();
 
  private:

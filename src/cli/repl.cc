@@ -54,7 +54,7 @@ const char* variable(const char* name) {
 }
 // NOLINTEND(concurrency-mt-unsafe)
 
-// $XDG_STATE_HOME/glovebox/history-python, with its directories; empty where there is no home.
+// $XDG_STATE_HOME/glovebox/history-python, with its directories; empty if there is no home.
 std::string history_file(const std::string& language) {
   std::string directory;
   if (const char* const state = variable("XDG_STATE_HOME"); state != nullptr && *state == '/') {
@@ -100,7 +100,7 @@ std::optional<std::string> read_cell(ReplEngine& engine, ReplEditor& editor, boo
       return code;
     }
     const ReplEngine::Completeness answer = engine.check(code);
-    // Who enters two empty lines wants it run, whatever the interpreter thinks of it.
+    // Two empty lines mean that the user wants it run, whatever the interpreter thinks of it.
     const bool forced = code.ends_with("\n") && line.text.empty() && code.ends_with("\n\n");
     if (answer.complete || forced) {
       return code;
@@ -127,7 +127,7 @@ Result<void> handle(ReplEngine& engine, const std::string& code) {
     return engine.run_cell(code);
   }
   if (auto done = engine.run_command(code); !done) {
-    // A command that cannot be done does not end the conversation.
+    // A command that fails does not end the conversation.
     engine.note_failure(1);
     (void)report(done.error());
     if (!engine.session().alive()) {

@@ -12,7 +12,7 @@ namespace glovebox::cli {
 
 class ReplEngine;
 
-// Whether the line is ":" and a word. One blank before it makes it code.
+// Whether the line is ":" and a word. A blank in front makes the line code.
 [[nodiscard]] bool names_command(std::string_view line);
 
 // ":help", ":save" and so on, for completion.

@@ -30,7 +30,7 @@ constexpr int kMaxHistory = 2'000;
 constexpr std::string_view kPasteBegin = "\x1b[200~";
 constexpr std::string_view kPasteEnd = "\x1b[201~";
 
-// The prompt's colours take no room in the line.
+// Marks the prompt's colours, which take no room in the line.
 constexpr char kInvisible = '\1';
 
 std::size_t count_characters(std::string_view text) {
@@ -123,7 +123,7 @@ ReplEditor::ReplEditor(Interrupts& interrupts, std::string history_file)
   (void)::history(history_, &event, H_SETSIZE, kMaxHistory);
   (void)::history(history_, &event, H_SETUNIQUE, 1);
   if (!history_file_.empty()) {
-    // The editor's library would make it for everybody to read first.
+    // The editor's library would at first make it readable for everybody.
     const UniqueFd made(
         ::open(history_file_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     if (!made || ::fchmod(made.get(), 0600) != 0) {
@@ -184,7 +184,7 @@ ReplEditor::Line ReplEditor::read_code(const std::string& prompt,
                                        const std::string& indent) {
   prompt_ = prompt;
   before_ = before;
-  // Who pastes, or types ahead, brings an indent along.
+  // Text that is pasted or typed ahead has its own indent.
   pollfd waiting{STDIN_FILENO, POLLIN, 0};
   if (!indent.empty() && pending_.empty() && ::poll(&waiting, 1, 0) == 0) {
     ::el_push(editor_, indent.c_str());
@@ -241,7 +241,7 @@ std::optional<std::string> ReplEditor::read_answer(const std::string& prompt, bo
   return line.end == Line::End::kEntered ? std::optional(line.text) : std::nullopt;
 }
 
-// The window may have another size since the last line.
+// The window may have changed its size since the last line.
 void ReplEditor::fit_window() {
   const ScreenSize seen = window_size();
   if (seen.columns > 0 && seen.rows > 0 && seen != editor_size(editor_)) {
@@ -256,7 +256,7 @@ void ReplEditor::paint() const {
   const LineInfo* const line = ::el_line(editor_);
   const std::string_view text(line->buffer,
                               static_cast<std::size_t>(line->lastchar - line->buffer));
-  // A window that has changed shows the line elsewhere than the editor thinks.
+  // A resized window shows the line elsewhere than the editor thinks.
   const bool has_changed = window.columns > 0 && window != screen;
   if (!colour || answering_ || text.empty() || has_changed ||
       before_.size() + text.size() > kMostCode) {
@@ -385,7 +385,7 @@ unsigned char ReplEditor::complete_here() {
   if (found.matches.empty()) {
     return CC_REFRESH_BEEP;
   }
-  // What stands in an earlier line stays.
+  // Text in an earlier line stays.
   const std::size_t typed = cursor - found.start;
   const std::string prefix = common_prefix(found.matches);
   if (typed <= count_characters(head) && count_characters(prefix) > typed) {

@@ -19,18 +19,18 @@ namespace glovebox::cli {
 
 class ReplEditor {
  public:
-  // `history_file` is made when it is not there; empty: nothing is kept. The interrupts must
-  // outlive it.
+  // `history_file` is made if it is not there; if empty, no history is kept. The interrupts must
+  // outlive this object.
   ReplEditor(Interrupts& interrupts, std::string history_file);
 
   ReplEditor(const ReplEditor&) = delete;
   ReplEditor& operator=(const ReplEditor&) = delete;
   ~ReplEditor();
 
-  // What completes code; the cursor counts code points.
+  // Completes code; the cursor counts code points.
   std::function<ReplEngine::Completions(const std::string& code, std::size_t cursor)> complete;
 
-  // The colours of code; empty: it has none. An answer to the guest has none in any case.
+  // The colours of code; if empty, it has none. An answer to the guest never has any.
   std::function<std::vector<ColouredPart>(std::string_view code)> colour;
 
   struct Line {
@@ -38,10 +38,10 @@ class ReplEditor {
     End end = End::kEnd;
     std::string text;  // May hold line breaks: pasted, recalled, or entered by Alt-Enter.
   };
-  // `before` are the lines of the cell that were entered already; `indent` is typed for the user.
+  // `before` has the lines of the cell entered so far; `indent` is typed for the user.
   Line read_code(const std::string& prompt, const std::string& before, const std::string& indent);
 
-  // An answer to the guest: without history and completion. An interrupt ends it and stays waiting.
+  // An answer to the guest: without history and completion. An interrupt ends it and stays pending.
   std::optional<std::string> read_answer(const std::string& prompt, bool secret);
 
   void remember(const std::string& cell);
@@ -67,7 +67,7 @@ class ReplEditor {
   std::string history_file_;
   std::string prompt_;
   std::string before_;
-  std::string pending_;  // Bytes from the terminal that were not looked at yet.
+  std::string pending_;  // Bytes from the terminal that were not handled yet.
   bool pasting_ = false;
   bool answering_ = false;
   bool interrupted_ = false;

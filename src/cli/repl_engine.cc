@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
-// What a person waits for gladly. The interpreter may be busy with threads of its own.
+// How long a person waits gladly. The interpreter may be busy with threads of its own.
 constexpr auto kPatience = 2s;
 constexpr std::size_t kMaxMatches = 500;
 constexpr std::size_t kMaxMatch = 200;
@@ -136,7 +136,7 @@ Result<void> ReplEngine::conclude(const Execution& execution) {
     return {};
   }
   note_failure(status_of(execution));
-  // By an error, or on stderr.
+  // Whether the failure was explained, by an error or on stderr.
   const bool explained = execution.status == Status::kError && session_.alive();
   if (!explained && !(execution.status == Status::kCanceled && session_.alive())) {
     screen_.say("glovebox: " + describe(execution, session_.spec().language.title));
@@ -207,14 +207,14 @@ void ReplEngine::remember() {
   const std::optional<Point> previous = before_;
   before_.reset();
   const Bytes most = std::min(kMostRemembered, Bytes{session_.spec().limits.memory.count / 4});
-  // What changes afterwards is there twice, and files are copied.
+  // A checkpoint keeps a second copy of what changes afterwards, and copies files.
   const bool small = session_.alive() && session_.sandbox().meter().memory_now() <= most;
   if (remembers_ && small && session_.context().can("checkpoint")) {
     if (const auto made = session_.context().checkpoint()) {
       before_ = {.id = *made, .count = count_};
     }
   }
-  // After the new one, which shares with it what has not changed.
+  // After making the new one, which shares with it what has not changed.
   if (previous && session_.sandbox().alive()) {
     (void)session_.context().drop(previous->id);
   }
@@ -230,7 +230,7 @@ void ReplEngine::forget_last() {
 Result<void> ReplEngine::restart() {
   if (session_.sandbox().alive()) {
     for (const auto& [number, point] : checkpoints_) {
-      // What they keep of the workspace would go on to count against its limit.
+      // What they keep of the workspace would continue to count against its limit.
       (void)session_.context().drop(point.id);
     }
   }
@@ -285,7 +285,7 @@ ReplEngine::Completions ReplEngine::complete(const std::string& code, std::size_
   }
   answer.start = completion->start;
   for (std::string& text : completion->matches) {
-    // What the guest would have us type must not be more than text.
+    // What the guest makes us type must be plain text.
     if (answer.matches.size() < kMaxMatches && text.size() <= kMaxMatch &&
         printable(text) == text) {
       answer.matches.push_back(std::move(text));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReplEngine: the conversation behind `glovebox repl`, without the way in which lines are read.
+// ReplEngine: the conversation behind `glovebox repl`, independent of how lines are read.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ class ReplEngine {
   // Answers input(), and may take its time; absent: the end of input.
   std::function<std::optional<std::string>(const Event& question)> input;
 
-  // Executes and shows. An interpreter that did not survive is replaced. An Error is ours.
+  // Executes the code and shows the results. Replaces an interpreter that did not survive. An Error
+  // is our own, not the guest's.
   Result<void> run_cell(const std::string& code);
 
   // A line that begins with ":" and names a command of ours.
@@ -44,15 +45,15 @@ class ReplEngine {
 
   struct Completions {
     std::vector<std::string> matches;
-    std::size_t start = 0;  // Code points: what is replaced begins here and ends at the cursor.
+    std::size_t start = 0;  // In code points: the matches replace the text from here to the cursor.
   };
   [[nodiscard]] Completions complete(const std::string& code, std::size_t cursor);
 
-  // The user, or the code, wants to end.
+  // Whether the user or the code wants to end.
   [[nodiscard]] bool is_over() const { return over_; }
   void end() { over_ = true; }
 
-  // Of the first cell or command that failed, as an exit status; 0 when none did.
+  // The exit status of the first cell or command that failed; 0 if none did.
   [[nodiscard]] int exit_status() const { return exit_status_; }
   void note_failure(int status) { exit_status_ = exit_status_ == 0 ? status : exit_status_; }
 
@@ -63,22 +64,22 @@ class ReplEngine {
   // By the index of their cell in the record.
   [[nodiscard]] const LargeValues& large_values() const { return large_values_; }
 
-  // A new interpreter; says what is gone.
+  // Starts a new interpreter; says what is gone.
   Result<void> restart();
 
-  // After the interpreter's end: a new one, or, where there is a checkpoint, the choice of going
-  // back to it; the next cell is run by a new one then.
+  // After the interpreter's end: starts a new one, unless the sandbox can go back. Then the user
+  // has the choice: to go back, or to start a new one with the next cell.
   Result<void> replace();
 
   // As Context::checkpoint().
   Result<std::uint32_t> checkpoint(std::vector<std::string>* not_carried);
-  // To the newest one when none is named. Returns to which.
+  // Goes back to the checkpoint, or the newest one if none is named. Returns its number.
   Result<std::uint32_t> rollback(std::optional<std::uint32_t> checkpoint);
 
-  // From now on undo() takes the last cell back, as long as the sandbox is small enough for a copy
+  // From now on undo() takes back the last cell, as long as the sandbox is small enough for a copy
   // of it before each cell.
   void remember_cells() { remembers_ = true; }
-  // Memory and files are as they were before the last cell, also when the interpreter has died.
+  // Restores memory and files as they were before the last cell, even if the interpreter has died.
   Result<void> undo();
 
  private:
@@ -99,10 +100,10 @@ class ReplEngine {
   RequestBox requests_;
   LargeValues large_values_;
   int count_ = 0;
-  std::map<std::uint32_t, Point> checkpoints_;  // By the number that the user has.
+  std::map<std::uint32_t, Point> checkpoints_;  // By the number that the user knows.
   std::uint32_t last_checkpoint_ = 0;
   bool remembers_ = false;
-  std::optional<Point> before_;  // The last cell.
+  std::optional<Point> before_;  // Before the last cell.
   bool awaits_choice_ = false;   // The user was told of a checkpoint to go back to.
   int exit_status_ = 0;
   bool over_ = false;

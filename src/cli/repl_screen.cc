@@ -19,7 +19,7 @@
 namespace glovebox::cli {
 namespace {
 
-// What a guest may put on the host's disk by showing it.
+// How much a guest may put on the host's disk by showing it.
 constexpr std::size_t kMaxFiles = 1'000;
 constexpr std::uint64_t kMaxSaved = 1ULL << 30;
 
@@ -157,7 +157,7 @@ void ReplScreen::show_value(const Event& event) {
     if (options_.colour) {
       head = "\x1b[31m" + head + "\x1b[0m";
     }
-    // What has several lines keeps its columns.
+    // Begin text with several lines on a new line, so that its columns stay aligned.
     head += text->find('\n') == std::string::npos ? "" : "\n";
   }
   print(out_, head + *text + (text->ends_with('\n') ? "" : "\n"));

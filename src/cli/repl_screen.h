@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReplScreen: shows on a terminal, or in a pipe, what an execution shows; saves pictures as files.
+// ReplScreen: shows an execution's output on a terminal, or in a pipe; saves pictures as files.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class ReplScreen {
 
   void show(const Event& event);
 
-  // The cell is over: what follows begins in a fresh line and without colours.
+  // The cell is over: what follows begins on a new line and without colours.
   void end_cell();
 
   // A line of our own, on standard error.

@@ -72,8 +72,8 @@ bool failed_verification(const Verdict& verdict) {
           verdict.verification->status != Status::kOk);
 }
 
-// The verdict stays the guest's own. That its files are not where they were wanted is ours to say,
-// and must not look like success.
+// The verdict stays the guest's own. We report files that could not be copied to where they were
+// wanted, which must not look like success.
 int conclude(const OneShotResult& result) {
   const int status =
       failed_verification(result.verdict) ? kExitUnverified : exit_status(result.verdict);
@@ -84,7 +84,7 @@ int conclude(const OneShotResult& result) {
   return status == 0 ? kExitFailed : status;
 }
 
-// Runs it, and where it is a dry run, finds what it would write.
+// Runs it, and in a dry run finds out what it would write.
 Result<OneShotResult> run_or_rehearse(const RunOptionsText& options,
                                       const OneShot& request,
                                       const OneShotObserver& observer,
@@ -117,7 +117,7 @@ Result<void> write_held(const RunOptionsText& options,
   return {};
 }
 
-// What programs are told: --yes decides, and nobody is asked.
+// When a program reads our output: --yes decides, and nobody is asked.
 void decide_for_programs(const RunOptionsText& options,
                          const std::optional<HeldOutput>& held,
                          OneShotResult& result) {
@@ -178,7 +178,7 @@ int run_for_json(const RunOptionsText& options, const OneShot& request) {
   return conclude(*result);
 }
 
-// The program ends as it would if it wrote to that reader itself.
+// If the reader is gone, the program ends as if it wrote to that reader itself.
 void end_with_reader(bool reads) {
   if (!reads) {
     Interrupts::note_reader_gone();
@@ -186,7 +186,7 @@ void end_with_reader(bool reads) {
 }
 
 int run_for_events(const RunOptionsText& options, const OneShot& request) {
-  // Connections are told from a thread of their own.
+  // Connections are reported from a thread of their own.
   std::mutex one_at_a_time;
   std::atomic<bool> reads = true;
   const auto emit = [&](const std::string& event) {
@@ -217,7 +217,7 @@ int run_for_events(const RunOptionsText& options, const OneShot& request) {
     return report(result.error());
   }
   if (!begun) {
-    // The program could not be started; why not is in its streams, as always.
+    // The program could not be started; its streams say why, as always.
     observer.started(result->verdict.id, "run");
   }
   out.finish(result->verdict.out);
@@ -258,13 +258,13 @@ int run_for_people(const RunOptionsText& options, const OneShot& request) {
     err.finish({});
   }
   for (LimitReport& limit : verdict.limits) {
-    // Passed on whole, whatever was kept of it.
+    // The output was passed on whole, however much of it was kept.
     limit.hit = limit.hit && limit.name != "output";
   }
   if (options.timings) {
     write_fully(STDERR_FILENO, timing_table(verdict));
   }
-  // A guest that just failed has said why itself; one that a limit ended could not.
+  // A guest that just failed has said why itself; a guest that a limit ended could not.
   const bool unexplained =
       (verdict.status != Status::kOk && verdict.status != Status::kError &&
        verdict.status != Status::kCompileError && verdict.status != Status::kCanceled) ||
@@ -302,13 +302,13 @@ struct Ended {
   int interrupted = 0;  // The signal that we got meanwhile, or 0.
 };
 
-// Until `cancel_fd` is readable. Whoever interrupts us interrupts the program, whose verdict is
-// then shown as any other.
+// Runs until `cancel_fd` is readable at the latest. An interrupt goes to the program, whose verdict
+// is then shown like any other.
 Ended run_plan(const RunOptionsText& options, RunPlan plan, Interrupts& interrupts, int cancel_fd) {
   Ended end;
   plan.request.cancel_fd = cancel_fd;
   plan.request.cancel_signal = [&] { return end.interrupted = interrupts.take(); };
-  // What an earlier glovebox left behind when it was killed goes before anything new is made.
+  // Before making anything new, remove what a killed glovebox left behind.
   (void)sweep_leftovers();
   end.status = options.json     ? run_for_json(options, plan.request)
                : options.events ? run_for_events(options, plan.request)
@@ -319,14 +319,14 @@ Ended run_plan(const RunOptionsText& options, RunPlan plan, Interrupts& interrup
   return end;
 }
 
-// The plan of a run that no policy refuses.
+// The plan of a run, if no policy refuses it.
 Result<RunPlan> approved_plan(const RunOptionsText& options) {
   RunPlan plan = GB_TRY(make_run_plan(options));
   GB_TRY(approve(options.policies, plan.request, options.events));
   return plan;
 }
 
-// What is run again when it changes: the program, and what is copied in.
+// The files whose changes cause another run: the program, and what is copied in.
 Result<std::vector<std::string>> watched(const RunOptionsText& options) {
   if (options.has_code || options.file.empty() || options.file == "-") {
     return Error(ErrorCode::kInvalid, "--watch needs a file to watch",
@@ -351,7 +351,7 @@ Result<int> watch(const RunOptionsText& options) {
   const std::vector<std::string> paths = GB_TRY(watched(options));
   Interrupts interrupts;
   for (;;) {
-    // Before the files are read, so that no change is missed. Each time anew: directories come.
+    // Before the files are read, so that no change is missed. Anew each time, for new directories.
     FileWatch changes = GB_TRY(FileWatch::make(paths, options.out));
     const UniqueFd changed_or_interrupted = GB_TRY(either(interrupts.fd(), changes.fd()));
     if (auto plan = approved_plan(options); !plan) {

@@ -23,16 +23,16 @@
 namespace glovebox::cli {
 namespace {
 
-// Whether it is a schema shows when something is checked with it.
+// Whether it is a valid schema only shows when something is checked against it.
 Result<std::string> read_schema(const std::string& path) {
   return read_whole_input(path, Checks::kMaxText, "leave out what the schema only describes");
 }
 
-// A program's text; what is larger is data, and goes with --file.
+// Bounds a program's text; anything larger is data, which --file is for.
 constexpr std::size_t kMaxCode = 64U << 20;
 constexpr std::size_t kMaxCopiedInput = 1UL << 30;
 
-// Files below these are shown in every sandbox as they are, so they need no copy.
+// Every sandbox shows the files below these as they are, so they need no copy.
 constexpr std::array<std::string_view, 2> kShown = {"/usr/bin/", "/usr/sbin/"};
 
 constexpr const char* kTooLarge = "pass large data with --file";
@@ -61,7 +61,7 @@ std::string shown_in_place(const std::string& file) {
   return {};
 }
 
-// What is read to its end for one purpose has nothing left for another.
+// Input that is read to its end for one purpose has nothing left for another.
 Result<void> use_standard_input_once(const RunOptionsText& options) {
   std::vector<std::string> uses;
   const auto add = [&uses](const std::string& value, const char* use) {
@@ -89,7 +89,7 @@ Result<void> use_standard_input_once(const RunOptionsText& options) {
   return {};
 }
 
-// A wall that cannot be built is refused: without it the guest would get more than was asked for,
+// Refuses a wall that cannot be built: without it the guest would get more than was asked for,
 // or less.
 Result<void> refuse_what_is_missing(const RunOptionsText& options) {
   if (!options.template_name.empty() && options.template_name != "default") {
@@ -112,13 +112,13 @@ Result<void> refuse_what_is_missing(const RunOptionsText& options) {
   return {};
 }
 
-// Who runs the program: the image's own user, unless another was asked for.
+// The user who runs the program: the image's own, unless another was asked for.
 void choose_user(const std::string& wanted, OneShot& request) {
   request.as_root = wanted != "user";
   request.image->user = wanted == "user" ? "" : ImageConfig{.user = wanted}.other_than_root();
 }
 
-// The image's root, and its command where no code was given.
+// Takes the image's root, and its command if no code was given.
 Result<void> load_image(const RunOptionsText& options, RunPlan& plan) {
   const bool quiet = options.quiet || options.json || options.events;
   BuildMonitor monitor(
@@ -199,7 +199,7 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
   }
   const TierWish tier = GB_TRY(tier_for(request.language, request.tier, options.deterministic));
   request.language = in_tier(std::move(request.language), tier.exactly);
-  // A tier that runs no programs of this machine brings its own, but for compilers.
+  // A tier that cannot run this machine's programs brings its own, except for compilers.
   const bool is_of_tier = !traits_of(tier.exactly).runs_elf && request.language.compile.empty();
   if (request.in_place.empty() && !request.image && !is_of_tier) {
     const Readiness ready = readiness(request.language);
@@ -212,7 +212,7 @@ Result<void> load_program(const RunOptionsText& options, OneShot& request) {
   return {};
 }
 
-// What of standard input is copied in lies in memory until then: its size comes before its bytes.
+// Standard input that is copied in waits in memory: its size is sent before its bytes.
 Result<FileToCopy> file_to_copy(const std::string& text, RunPlan& plan) {
   FileToCopy file = GB_TRY(parse_file_to_copy(text));
   if (file.source != kStandardInput) {
@@ -232,8 +232,8 @@ Result<FileToCopy> file_to_copy(const std::string& text, RunPlan& plan) {
   return file;
 }
 
-// A value that came out empty, as that of a script's unset variable, must not pass for an option
-// that was left out.
+// An empty value, such as that of a script's unset variable, must not pass for an option that was
+// left out.
 std::string not_empty(const std::string& value) {
   return value.empty() ? "the value is empty" : std::string();
 }
@@ -424,7 +424,7 @@ void add_options(CLI::App& command, RunOptionsText& options) {
   }
   for (CLI::Option* const option : command.get_options()) {
     if (option != arguments) {
-      // One value each: a second one would swallow the program's name.
+      // One value each: a second value would swallow the program's name.
       option->allow_extra_args(false);
       if (option != code) {
         option->check(not_empty);
@@ -445,7 +445,7 @@ Result<RunPlan> make_run_plan(const RunOptionsText& options) {
   RunPlan plan;
   OneShot& request = plan.request;
   GB_TRY(refuse_what_is_missing(options));
-  // Before the program: a word that was meant as its name may have become a value.
+  // Before the program: a word that was meant as its name may have become an option's value.
   LimitWishes limits = GB_TRY(parse_limits(options.limits));
   limits.output = GB_TRY(parse_size(options.output, "--output"));
   LimitWishes compile;

@@ -30,7 +30,7 @@ struct RunOptionsText : SharedOptionsText {
   std::string compile_time;
   std::string compile_memory;
   std::string out;
-  std::string stdin_file;  // "-" and nothing: our own.
+  std::string stdin_file;  // Empty or "-": our own standard input.
   [[nodiscard]] bool has_stdin_file() const { return !stdin_file.empty() && stdin_file != "-"; }
   bool nested = false;
   bool deterministic = false;
@@ -54,11 +54,11 @@ struct RunOptionsText : SharedOptionsText {
 
 void add_options(CLI::App& command, RunOptionsText& options);
 
-// Those among them that say which program to run, how it is compiled and within which walls and
-// limits; for other commands that run one.
+// Only the options that say which program to run, how to compile it, and within which walls and
+// limits; for other commands that run a program.
 void add_program_options(CLI::App& command, RunOptionsText& options);
 
-// Adds what follows "--": arguments, after the program's file where none was named before.
+// Adds what follows "--": arguments, preceded by the program's file if none was named before.
 void add_guest_words(const std::vector<std::string>& words, RunOptionsText& options);
 
 // What the options mean. Reads the program's file; opens the file for standard input.

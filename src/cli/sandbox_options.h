@@ -20,12 +20,12 @@ struct SandboxOptionsText : SharedOptionsText {
 
 void add_options(CLI::App& command, SandboxOptionsText& options);
 
-// Applied to every option once all are there: each takes one value, and no empty one. A value that
-// came out empty, as that of a script's unset variable, must not pass for an option left out.
+// Call this once all options are added: each then takes one value, which must not be empty. The
+// empty value of a script's unset variable must not pass for an option left out.
 void forbid_empty_values(CLI::App& command);
 
-// What the options mean for a session of `language`. There is no wall time limit: who sits before
-// it can interrupt.
+// What the options mean for a session of `language`. There is no wall time limit: the person who
+// uses it can interrupt.
 Result<LiveSpec> make_live_spec(Language language, const SandboxOptionsText& options);
 
 }  // namespace glovebox::cli

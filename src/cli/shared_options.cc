@@ -26,7 +26,7 @@ void add_shared_options(CLI::App& command,
       ->type_name("TIER")
       ->group(kIsolationOptions);
 
-  // What is kept of the output is for each command to say.
+  // Each command decides how much of the output it keeps.
   std::set<std::string> left_out = {"output"};
   if (!limits.contains("time")) {
     left_out.insert("time");

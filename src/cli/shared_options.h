@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that every command has which opens a sandbox here: its walls, limits, environment and
-// files.
+// The options of every command that opens a sandbox here: its walls, limits, environment and files.
 #pragma once
 
 #include <chrono>
@@ -27,10 +26,10 @@ inline constexpr const char* kNetworkOptions = "Network (default: none)";
 inline constexpr const char* kLimitOptions = "Limits (defaults depend on the language)";
 inline constexpr const char* kFileOptions = "Files and environment";
 
-// As good as none, and a number that every kernel interface can express.
+// As good as no limit, and a number that every kernel interface can express.
 inline constexpr std::chrono::hours kNoTimeLimit(24 * 365);
 
-// As typed. A text is empty where the option is absent: what was typed empty is refused before.
+// As typed. A text is empty if the option is absent: values typed empty are refused before.
 struct SharedOptionsText {
   std::string tier;
   std::string min_tier;
@@ -47,23 +46,23 @@ struct SharedOptionsText {
   std::vector<std::string> files;
 };
 
-// `limits` is the help of those limits that mean something else from command to command: always of
-// "cpu_time", and of "time" where that is offered at all.
+// `limits` is the help for limits whose meaning differs between commands: always for "cpu_time",
+// and for "time" if that is offered at all.
 void add_shared_options(CLI::App& command,
                         SharedOptionsText& options,
                         std::map<std::string, std::string> limits);
 
-// Not for every command: what is judged, for one, has no network.
+// Not for every command: judged programs, for example, have no network.
 void add_network_options(CLI::App& command, SharedOptionsText& options);
 
-// "30s" or "512M" of the named option; nothing when `text` is empty.
+// Parses "30s" or "512M" for the named option; nothing if `text` is empty.
 Result<std::optional<std::chrono::milliseconds>> parse_time(const std::string& text,
                                                             const char* option);
 Result<std::optional<Bytes>> parse_size(const std::string& text, const char* option);
 
 // What a sandbox reaches, and the values of the secrets that the rules name.
 struct NetworkOptions {
-  std::optional<NetworkRules> rules;  // Nothing where none was given: it has no network then.
+  std::optional<NetworkRules> rules;  // Nothing if none was given: then there is no network.
   SecretValues secrets;
 };
 // Reads secrets from our own environment and from files. No error shows a value.

@@ -35,7 +35,7 @@ std::string shown_patch(std::string_view patch, bool colour) {
     }
     std::string text;
     const bool cut = line.size() > kMostLine;
-    // Tabulators move the cursor only forward.
+    // Tabs only move the cursor forward.
     for (std::string_view rest = line.substr(0, kMostLine); !rest.empty();) {
       const std::size_t tab = std::min(rest.find('\t'), rest.size());
       text += printable(rest.substr(0, tab));

@@ -7,8 +7,8 @@
 
 namespace glovebox::cli {
 
-// A patch for a terminal: coloured by us if so, never by its author, whose control characters are
-// escaped. Long lines are cut.
+// A patch for a terminal: with `colour`, coloured by us, but never by its author, whose control
+// characters are escaped. Long lines are cut.
 std::string shown_patch(std::string_view patch, bool colour);
 
 }  // namespace glovebox::cli

@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 constexpr std::array kHeads = {"name", "type", "size", "value"};
 using Row = std::array<std::string, kHeads.size()>;
 
-// A column grows no wider than this for one long entry; the last one takes what is left.
+// A column grows no wider than this for one long entry; the last column takes what is left.
 constexpr std::size_t kWidest = 32;
 constexpr std::string_view kGap = "  ";
 
@@ -79,7 +79,7 @@ std::string variable_table(std::string_view reply, std::size_t columns) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (i == 2 && !sizes) {
-        continue;  // Not every language tells sizes.
+        continue;  // Not every language reports sizes.
       }
       const bool last = i + 1 == row.size();
       const std::string entry = last ? row.at(i) : cut(row.at(i), widths.at(i));

@@ -8,8 +8,8 @@
 
 namespace glovebox::cli {
 
-// `reply` is what an agent says to kVariables, as hostile as everything that a guest says. Lines
-// are cut to `columns` characters; 0 is no limit. Empty when there are no variables.
+// `reply` is what an agent answers to kVariables, as hostile as everything that a guest says. Lines
+// are cut to `columns` characters; 0 is no limit. Empty if there are no variables.
 std::string variable_table(std::string_view reply, std::size_t columns);
 
 }  // namespace glovebox::cli

@@ -13,10 +13,10 @@ namespace glovebox {
 inline constexpr const char* kAgentsTarget = "/opt/glovebox/agents";
 
 // The directory of the agents: beside our own program's directory, in ../libexec/glovebox, or where
-// GLOVEBOX_AGENTS says. Found once in a process.
+// GLOVEBOX_AGENTS says. Found once per process.
 Result<std::string> agents_directory();
 
-// To be added to the mounts of a sandbox that shall have contexts.
+// Add it to the mounts of a sandbox that will have contexts.
 Result<Mount> agents_mount();
 
 }  // namespace glovebox

@@ -41,7 +41,7 @@ class AgentLink {
   Result<std::optional<Message>> poll_message();
 
   // Descriptors that came with messages, oldest first, and of any kind. An agent that sends more
-  // than a few which nobody takes speaks nonsense.
+  // than a few that nobody takes speaks nonsense.
   ForeignDescriptors take_descriptors() { return std::move(passed_); }
 
   // Drops what is under way in both directions, for a new process at the other end.

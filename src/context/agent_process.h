@@ -20,19 +20,19 @@ class AgentProcess {
   AgentProcess& operator=(const AgentProcess&) = delete;
   virtual ~AgentProcess() = default;
 
-  // To the agent and what it has not set apart from itself.
+  // Signals the agent and what it has not set apart from itself.
   virtual Result<void> signal(int signal) = 0;
 
   // What to pass to poll(2) in order to wait for news of its end, or until it has settled.
   [[nodiscard]] virtual std::array<pollfd, 2> watch() = 0;
 
-  // Asks that what it has written until now to its standard output and error reaches our ends,
-  // which must be read meanwhile. Where they are the guest's own pipes, it has already.
+  // Asks that what it has written until now to its standard output and error reach our ends, which
+  // must be read meanwhile. If they are the guest's own pipes, it has already.
   virtual void settle() {}
-  // Whether it has, or the process has ended. Does not wait.
+  // Whether the output has reached us, or the process has ended. Does not wait.
   virtual bool settled() { return true; }
 
-  // By which the sandbox's warden knows it; nothing where it does not.
+  // The channel by which the sandbox's warden knows it; nothing if it does not.
   [[nodiscard]] virtual std::optional<std::uint32_t> warden_channel() const { return {}; }
 
   // How it ended, as waitpid(2) tells it; nothing while it lives. Does not wait.

@@ -15,26 +15,26 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Deeper than any honest message. Whoever writes the values again, here or in the client, does so
-// with a call for each level.
+// Deeper than any honest message. Code that writes the values again, here or in the client, uses a
+// call for each level.
 constexpr std::size_t kMaxDepth = 200;
 // A parsed value costs us far more than its bytes. An honest message is long because of a few long
 // strings; a million values are a large chart.
 constexpr std::size_t kMaxValues = 1'000'000;
 
-// Of what is kept of answers about code.
+// Bounds on what is kept of answers about code.
 constexpr std::size_t kMaxMatches = 10'000;
 constexpr std::size_t kMaxMatch = 4'096;
 constexpr std::size_t kMaxAllMatches = 1UL << 20;
 constexpr std::size_t kMaxDescription = 1UL << 20;
 constexpr std::size_t kMaxDescriptions = 4;
 
-// Of what a tool returns.
+// Bounds on what a tool returns.
 constexpr std::size_t kMaxResultDepth = 100;
 
 Error malformed() { return {ErrorCode::kInvalid, "the agent sent a malformed message"}; }
 
-// Of a text that may not be JSON at all.
+// The text need not be JSON at all.
 bool is_bounded(std::string_view payload, std::size_t max_depth = kMaxDepth) {
   std::size_t values = 0;
   std::size_t depth = 0;
@@ -153,7 +153,7 @@ std::string encode(const ExecuteRequest& request) {
     text.add("store_history", false);
   }
   if (request.env != nullptr && !request.env->empty()) {
-    Json env;  // A name may come again; the last one holds.
+    Json env;  // A name may come again; the last one counts.
     for (const auto& [name, value] : *request.env) {
       env[name] = to_utf8(value);
     }

@@ -65,14 +65,14 @@ std::string encode(const ExecuteRequest& request);
 // {"text":…}, or the end of input.
 std::string encode_input(const std::string* text);
 
-// What a call returns, whose number is the agent's. kInvalid when the result is not JSON, or more
-// than 100 levels deep.
+// What a call returns; `call` is the agent's number for it. kInvalid when the result is not JSON,
+// or more than 100 levels deep.
 Result<std::string> encode(std::uint32_t call, const ToolAnswer& answer);
 
 // The payload of kComplete and kInspect. `detail` 1 asks for more than usual, such as the source.
 std::string encode(std::string_view code, std::size_t cursor, int detail = 0);
 
-// The answers to them. Fails with kConflict and the agent's own words when it could not do it.
+// The answers to them. Fails with kConflict and the agent's own words if the agent could not do it.
 // A completion is of code with that many code points; both are cut to a few megabytes.
 Result<Completion> decode_completion(std::string_view payload, std::size_t length);
 Result<Inspection> decode_inspection(std::string_view payload);
@@ -92,7 +92,7 @@ struct Variable {
   std::string value{};
   friend bool operator==(const Variable&, const Variable&) = default;
 };
-// The answer to kVariables, at most kMaxVariables of them, by name. Fails as decode_completion().
+// The answer to kVariables, at most kMaxVariables of them, by name. Fails like decode_completion().
 inline constexpr std::size_t kMaxVariables = 1'000;
 Result<std::vector<Variable>> decode_variables(std::string_view payload);
 
@@ -116,13 +116,13 @@ struct ToolCall {
 
   std::uint32_t number = 0;  // The agent's.
   std::string name;
-  std::string arguments;  // JSON text of an object, in one line. Empty where they are refused.
+  std::string arguments;  // JSON text of an object, in one line. Empty if they are refused.
   std::string refusal;    // Why, in that case.
 };
-// Fails with kInvalid where nothing could be said to the agent about it.
+// Fails with kInvalid if the agent could not be answered.
 Result<ToolCall> decode_tool_call(std::string_view payload);
 
-// kStarted to kNote, but for kDone and kReply. Fails with kInvalid for what is no valid payload.
+// kStarted to kNote, except kDone and kReply. Fails with kInvalid if the payload is not valid.
 Result<Event> decode_event(Reply type, std::string_view payload);
 
 }  // namespace glovebox::agent

@@ -23,11 +23,11 @@ class Checkpoint {
   // second a Unix socket.
   static Result<Checkpoint> adopt(std::uint32_t id, ForeignDescriptors passed);
 
-  // Makes a process of the copy, in place of the one that it was made from.
+  // Makes a process from the copy, in place of the one that the copy was made from.
   Result<std::unique_ptr<AgentProcess>> wake();
 
-  // Makes another context of it, with these as its channel, standard output and standard error, in
-  // this directory of the sandbox.
+  // Makes another context from it, with these as its channel, standard output and standard error,
+  // in this directory of the sandbox.
   Result<std::unique_ptr<AgentProcess>> fork(const std::array<int, 3>& descriptors,
                                              std::string_view directory);
 

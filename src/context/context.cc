@@ -24,14 +24,14 @@ using namespace std::chrono_literals;
 // Slow runtimes on a busy machine; and where processors are emulated.
 constexpr auto kStartPatience = 60s;
 constexpr auto kEmulatedStartPatience = 300s;
-// Of the copy of a workspace, in the sandbox's time; and of its end after it was killed.
+// For the copy of a workspace, in the sandbox's time; and for its end after it was killed.
 constexpr auto kCopyPatience = 120s;
 constexpr auto kLastBreath = 5s;
-// Of a process that was killed.
+// For a process that was killed.
 constexpr auto kEndPatience = 10s;
-// What came between executions may hold of our memory.
+// How much of our memory what came between executions may take.
 constexpr std::size_t kMostBetween = 256UL << 10;
-// As agents call what they can do.
+// The names by which agents say what they can do.
 constexpr std::string_view kCheckpoint = "checkpoint";
 constexpr std::string_view kRenew = "renew";
 
@@ -96,8 +96,8 @@ Result<Connections> connect() {
   return made;
 }
 
-// Runs a program of the sandbox beside all else, with limits of its own: when its time is over, it
-// alone is killed. Fails with what it said.
+// Runs a program of the sandbox beside everything else, with limits of its own: when its time is
+// over, it alone is killed. Fails with what it said.
 Result<void> run_beside(Sandbox& sandbox, std::vector<std::string> argv) {
   Ends err = GB_TRY(make_stream());
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -152,8 +152,8 @@ std::chrono::milliseconds start_patience(const Sandbox& sandbox) {
   return sandbox.features().emulated ? kEmulatedStartPatience : kStartPatience;
 }
 
-// What an interpreter wrote that did not start. Of Python's traceback only its end, which names the
-// error: the rest is about our agent.
+// What an interpreter that did not start has written. Of Python's traceback only the end, which
+// names the error: the rest is about our agent.
 std::string start_failure(std::string_view log) {
   while (!log.empty() && (log.back() == '\n' || log.back() == ' ')) {
     log.remove_suffix(1);
@@ -263,7 +263,7 @@ Result<void> Context::await_ready() {
 
 void Context::leave_out_what_cannot_be() {
   if (!sandbox_.features().own_pids || !sandbox_.features().returns_descriptors) {
-    // A copy is named by a pidfd that the guest sends: it must come, and must not name just any
+    // A copy is named by a pidfd that the guest sends: it must reach us, and must not name just any
     // process.
     std::erase(ready_.features, kCheckpoint);
   }

@@ -44,9 +44,9 @@ struct ContextSpec {
   std::string cwd;                 // Empty: the workspace.
 };
 
-// Where what an observer was told goes on to, when that may be slower than the guest is. It holds
-// the guest up, but none of its limits. What comes together is passed on together; what is left at
-// the end of an execution, its owner passes on.
+// Where the things that an observer was told go next, if that may be slower than the guest. It
+// holds the guest up, but none of its limits. What comes together is passed on together; what is
+// left at the end of an execution is passed on by its owner.
 class Outlet {
  public:
   Outlet() = default;
@@ -54,13 +54,14 @@ class Outlet {
   Outlet& operator=(const Outlet&) = delete;
   virtual ~Outlet() = default;
 
-  // It has enough to do: nothing more is taken from the guest until it has passed some of it on.
+  // Whether it has enough to do: if so, nothing more is taken from the guest until it has passed
+  // some of it on.
   [[nodiscard]] virtual bool full() const = 0;
 
-  // To be waited for until it can be written to, when there is something to pass on; else -1.
+  // A descriptor to wait on until it can be written to, if there is something to pass on; else -1.
   [[nodiscard]] virtual int waits_for() const = 0;
 
-  // Passes on what goes now. Does not wait.
+  // Passes on what it can now. Does not wait.
   virtual void pass_on() = 0;
 };
 
@@ -71,22 +72,22 @@ struct ExecuteOptions {
   Limits limits{};
   bool silent = false;  // No result is shown and nothing is counted.
   bool store_history = true;
-  // Should the interpreter not survive this, it is put back to just before, with the workspace.
+  // If the interpreter does not survive this, it and the workspace are put back to just before.
   bool recover = false;
   int cancel_fd = -1;  // Becoming readable interrupts; -1 for never.
   // Called within execute(), in order. Output is passed on whole.
   std::function<void(const Event&)> observer{};
   Outlet* outlet = nullptr;  // Of what the observer was told; may be absent.
-  // Whether a result of that many bytes may be kept, beside the bounds that hold anyway.
+  // Whether a result of that many bytes may be kept, besides the bounds that always hold.
   std::function<bool(std::size_t)> may_keep{};
-  // Where the code's requests are answered: the observer is told of each after it was opened there,
-  // and may answer at once. Absent: input() finds the end of input, and tools are refused.
+  // Where the code's requests are answered: the observer hears about each after it was opened
+  // there, and may answer at once. Absent: input() finds the end of input, and tools are refused.
   RequestBox* requests = nullptr;
   bool allow_input = false;  // Without it, input() finds the end of input all the same.
-  // What the code may call; kUnsupported where the language's agent cannot. Time in which a call is
+  // What the code may call; kUnsupported if the language's agent cannot. Time in which a call is
   // open does not count towards the limit of time, up to `tools.wait`.
   ToolOffer tools{};
-  // Not empty: no tool is called, and code that calls one finds this as its error.
+  // If not empty, no tool is called, and code that calls one gets this as its error.
   std::string tools_refused{};
 };
 
@@ -107,14 +108,13 @@ struct Execution : RunOutcome {
   bool recovered = false;                  // The interpreter was put back to just before.
 };
 
-// What is to be known of a context in order to have it again in a sandbox that was saved and
-// loaded.
+// What is needed to have a context again in a sandbox that was saved and loaded.
 struct RestingContext {
   std::string language;
   std::string version;
   std::vector<std::string> features;
   std::uint32_t process = 0;       // As the warden calls it.
-  std::uint32_t next_channel = 1;  // Of those that name requests to it.
+  std::uint32_t next_channel = 1;  // The next one to name a request to it.
 };
 
 class Context {
@@ -127,56 +127,55 @@ class Context {
                                                Zygote& zygote,
                                                const ContextSpec& spec);
 
-  // To be asked before the sandbox is saved. Checkpoints do not go with it, and neither does what
-  // came between executions. kUnsupported for one that the sandbox's warden does not know,
+  // Call it before the sandbox is saved. Checkpoints are not saved with it, nor is what came
+  // between executions. kUnsupported for a context that the sandbox's warden does not know,
   // kConflict for one whose interpreter has ended.
   [[nodiscard]] Result<RestingContext> rest() const;
 
   // The same interpreter, with its memory, in a sandbox that was loaded. It gets new random numbers
-  // where its language can: the sandbox may have been loaded more than once. kNotFound where it is
-  // not there, or has ended.
+  // if its language can: the sandbox may have been loaded more than once. kNotFound if it is not
+  // there, or has ended.
   static Result<std::unique_ptr<Context>> wake(Sandbox& sandbox, const RestingContext& resting);
 
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   ~Context();  // Kills it.
 
-  // An Error means that we could not do it; whatever the guest did is in the Execution. Where the
-  // context did not survive, alive() is false after it.
+  // An Error means that we could not do it; whatever the guest did is in the Execution. If the
+  // context did not survive, alive() is false afterwards.
   Result<Execution> execute(const ExecuteOptions& options);
 
-  // Asks what is no execution: the JSON text of the answer. Bounded by `patience`. Events that come
-  // meanwhile are kept for the next execution, as far as there is room. An interpreter that has
-  // ended is kConflict, one that does not respond kUnavailable.
+  // Asks for something other than an execution; returns the JSON text of the answer. Waits for
+  // `patience` at most. Events that come meanwhile are kept for the next execution, as far as there
+  // is room. kConflict if the interpreter has ended, kUnavailable if it does not respond.
   Result<std::string> ask(agent::Request request,
                           std::string_view json,
                           std::chrono::milliseconds patience = std::chrono::seconds(5));
 
-  // What the interpreter knows about the name at a place in code. kUnsupported where the language's
-  // agent cannot say, kConflict when it fails, kInvalid as cursor_of(). `detail` 1 asks for more
-  // than usual, such as the source. Code of the guest's may run for it; it is interrupted after
+  // What the interpreter knows about the name at a place in code. kUnsupported if the language's
+  // agent cannot say, kConflict if it fails, kInvalid as in cursor_of(). `detail` 1 asks for more
+  // than usual, such as the source. This may run code of the guest's; that is interrupted after
   // `patience`, which is kUnavailable.
   Result<Completion> complete(const CodePlace& place, std::chrono::milliseconds patience);
   Result<Inspection> inspect(const CodePlace& place,
                              int detail,
                              std::chrono::milliseconds patience);
 
-  // What the interpreter says of its variables. Representations of values are code of the guest's,
-  // which is interrupted after `patience`, as with complete().
+  // What the interpreter says of its variables. Representing a value may run code of the guest's,
+  // which is interrupted after `patience`, as in complete().
   Result<std::vector<agent::Variable>> variables(std::chrono::milliseconds patience);
 
   // Leaves a copy of the interpreter's memory, and of the workspace, to go back to. Returns its id.
   // What a process cannot take along is named in `not_carried`: its threads, and files that it has
-  // open for writing. kUnsupported where the language's agent cannot be copied, and in sandboxes
-  // that share their pids with the host.
-  // `thorough` as Sandbox::snapshot()'s.
+  // open for writing. kUnsupported if the language's agent cannot be copied, and in sandboxes that
+  // share their pids with the host. `thorough` as in Sandbox::snapshot().
   Result<std::uint32_t> checkpoint(std::vector<std::string>* not_carried = nullptr,
                                    bool thorough = false);
 
-  // Memory and workspace are as they were at the checkpoint; also when the interpreter has crashed
-  // since. The checkpoint stays. What the guest had started since is killed. `stopped` is called
-  // when the interpreter has ended and nothing has been restored; where it fails, the context stays
-  // without an interpreter, and the rollback may be tried again.
+  // Puts memory and workspace back to how they were at the checkpoint, even if the interpreter has
+  // crashed since. The checkpoint stays. What the guest has started since is killed. `stopped` is
+  // called when the interpreter has ended and nothing has been restored yet; if it fails, the
+  // context stays without an interpreter, and the rollback may be tried again.
   Result<void> rollback(std::uint32_t checkpoint,
                         const std::function<Result<void>()>& stopped = {},
                         bool thorough = false);
@@ -189,7 +188,7 @@ class Context {
   Result<void> drop(std::uint32_t checkpoint);
 
   // As drop(), but its files stay in the sandbox until the next release(): a checkpoint that is
-  // made before costs only what has changed.
+  // made before then costs only what has changed.
   Result<void> release(std::uint32_t checkpoint);
 
   [[nodiscard]] bool alive() const { return !ended_; }
@@ -220,13 +219,13 @@ class Context {
   Sandbox& sandbox_;
   std::string language_;
   AgentLink link_;
-  Streams streams_;  // What the agent's process and its children write, past its language.
+  Streams streams_;  // What the agent's process and its children write, bypassing its language.
   std::unique_ptr<AgentProcess> process_;
   agent::Ready ready_;
   std::map<std::uint32_t, Checkpoint> checkpoints_;
   std::optional<std::uint32_t> kept_snapshot_;  // Of the last release().
   std::uint32_t next_channel_ = 1;
-  std::deque<Event> between_;  // That came between executions.
+  std::deque<Event> between_;  // Those that came between executions.
   std::size_t between_size_ = 0;
   bool ended_ = false;
 };

@@ -23,7 +23,7 @@ Result<void> run_unseen(Context& context, const std::string& code) {
   if (code.empty()) {
     return {};
   }
-  // Shown to nobody, but shown: making the answer ready is part of what is to be warm.
+  // Nobody sees the result, but it is shown: making it ready must be warm, too.
   ExecuteOptions options{.code = code, .store_history = false};
   options.limits.wall = kWarmPatience;
   options.limits.cpu_time = {};
@@ -141,8 +141,8 @@ Result<LiveContext> ContextStarter::load(const std::shared_ptr<Template>& from) 
   return live;
 }
 
-// Loaded memory is read from the template page by page, as it is touched: who waits for nobody can
-// do that before a first cell has to.
+// Loaded memory is read from the template page by page, as it is touched: while nobody waits, we
+// can do that before a first cell has to.
 Result<LiveContext> ContextStarter::load_ahead(const std::shared_ptr<Template>& from) {
   LiveContext live = GB_TRY(load(from));
   const Starting starting(*this, *live.sandbox);

@@ -2,8 +2,8 @@
 // ContextStarter: contexts that are started in sandboxes of their own, in tiers where none can be
 // forked into another sandbox.
 //
-// Where the tier can save memory, only the first one is started and warmed up. It is saved as a
-// template then, and each context is that one, going on in a sandbox of its own.
+// If the tier can save memory, only the first one is started and warmed up. It is then saved as a
+// template, and each context is that one, continued in a sandbox of its own.
 #pragma once
 
 #include <atomic>
@@ -25,11 +25,11 @@ struct StarterSpec {
   SandboxSpec sandbox;
   TierWish tier;
   ContextSpec context;
-  // Imported where they are installed, and then run, without a trace in the context.
+  // Modules to import, if they are installed, and then code to run, without a trace in the context.
   std::vector<std::string> modules{};
   std::string warm_up{};
-  // A template is made anew after so many contexts, or so much time: they share one layout of
-  // memory and one hash seed.
+  // A template is replaced after this many contexts, or this much time: its contexts share one
+  // layout of memory and one hash seed.
   std::uint64_t uses_of_template = 10'000;
   std::chrono::minutes age_of_template{60};
 };
@@ -42,14 +42,14 @@ class ContextStarter {
   ContextStarter& operator=(const ContextStarter&) = delete;
   ~ContextStarter();
 
-  // A sandbox with a warm context, for which a template may have to be made first: seconds.
+  // A sandbox with a warm context. A template may have to be made first, which takes seconds.
   Result<LiveContext> make_ahead();
 
-  // As soon as a sandbox can be had: with a warm context where there is a template, else without
+  // A sandbox, as soon as one can be had: with a warm context if there is a template, else without
   // any.
   Result<LiveContext> make_now();
 
-  // What is being started ends, and nothing is started any more.
+  // Ends what is being started, and starts nothing any more.
   void stop();
 
  private:
@@ -57,7 +57,7 @@ class ContextStarter {
   class Template;
   class Starting;
 
-  // None where there is none, or it is worn.
+  // Null if there is no template, or it is worn.
   std::shared_ptr<Template> present();
   Result<LiveContext> start();
   Result<LiveContext> load(const std::shared_ptr<Template>& from);

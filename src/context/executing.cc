@@ -23,7 +23,7 @@ using std::chrono::microseconds;
 constexpr auto kGrace = 500ms;
 constexpr auto kGraceCpu = 250ms;
 constexpr auto kLongestGrace = 1000ms;
-// Instead of all that, where processors are emulated.
+// Instead of all that, if processors are emulated.
 constexpr auto kEmulatedGrace = 4s;
 constexpr auto kInterruptAgain = 100ms;
 // How often counters are looked at while it runs.
@@ -91,7 +91,7 @@ Result<Execution> Executing::run() {
           broke_protocol_ = true;
           execution_.notes.push_back(taken.error().message());
         }
-        // Nothing more can be said with it: what does not end by itself is ended.
+        // Nothing more can be said to it: we end it if it does not end by itself.
         kill_at_ = std::min(kill_at_, now() + kGrace);
       }
     }
@@ -108,7 +108,7 @@ Result<Execution> Executing::run() {
     }
   }
   if (wait_status_ && !started_ && cause_ == Cause::kItself && !broke_protocol_) {
-    // It had ended before: the end of an earlier execution, and none of this one.
+    // It had ended before: that is the end of an earlier execution, not of this one.
     context_.ended_ = true;
     return Error(ErrorCode::kConflict, "the interpreter has ended", "start a new context");
   }
@@ -208,7 +208,7 @@ Result<bool> Executing::take_messages() {
     if (!message) {
       return false;
     }
-    // What was written past the agent before it sent this comes before this.
+    // What was written past the agent before it sent this message comes first.
     drain_streams();
     GB_TRY(take(*message));
     if (held_up() && !wait_status_) {
@@ -355,7 +355,7 @@ bool Executing::has_ended() {
     wait_status_ = SIGKILL;
   }
   if (wait_status_ && !link_lost_) {
-    // Its last words. A process that it left may have its socket, and never be silent.
+    // Its last words. A process that it left behind may hold its socket, and never fall silent.
     const auto until = std::chrono::steady_clock::now() + kTimeToBeGone;
     for (bool more = true; more && std::chrono::steady_clock::now() < until;) {
       const auto taken = take_messages();
@@ -411,7 +411,7 @@ void Executing::judge_end(Execution& execution) const {
                        : execution.exit_code == 0 ? Status::kOk
                                                   : Status::kError;
   }
-  // An answer that came all the same is the guest's end, unless it was we who made it fail.
+  // An answer that came all the same counts as the guest's own end, unless we made it fail.
   const bool unharmed = done_ && done_->status == agent::Done::Status::kOk;
   if ((memory_hit || !hoard_hit.empty()) && wait_status_) {
     execution.status = Status::kOutOfMemory;

@@ -26,19 +26,19 @@ class Executing {
  private:
   using Clock = GuestClock::Base;
 
-  // Why we ended it, when we did.
+  // Why we ended it, if we did.
   enum class Cause { kItself, kWall, kCpu, kCanceled };
 
-  // Some of those that have come. True: there may be more.
+  // Takes some of the messages that have come. True if there may be more.
   Result<bool> take_messages();
   Result<void> take(const AgentLink::Message& message);
   void take_event(Event event);
-  // Whether anybody is to be told.
+  // Whether to tell the observer.
   bool open_input(Event& event);
   void open_call(const agent::ToolCall& call);
-  // Why nobody is asked to answer it; empty when somebody is.
+  // Why nobody is asked to answer it; empty if somebody is.
   [[nodiscard]] std::string refusal_of(const agent::ToolCall& call) const;
-  // The agent reads what it was sent before.
+  // Whether the agent reads what it was sent before.
   [[nodiscard]] bool takes_answers() const;
   void pass_answers();
   // Takes all that was written to its streams before it was done.
@@ -46,14 +46,14 @@ class Executing {
   void drain_streams();
   void drain(const UniqueFd& stream, Event::Kind kind);
   void show(const Event& event);
-  // By the clock of the sandbox, as all times here.
+  // By the clock of the sandbox, like all times here.
   [[nodiscard]] Clock::time_point now() const { return context_.sandbox_.clock().now(); }
-  // Nothing is taken from the guest because nobody takes what it has said before.
+  // Whether to take nothing from the guest, because nobody takes what it has said before.
   [[nodiscard]] bool held_up() const;
-  // Passes on what goes now. Until when to wait at most before it is asked again.
+  // Passes on what it can now. Returns until when to wait at most before calling it again.
   Clock::time_point pass_on();
   void wait_for_something();
-  // When its time is over, as it is now: it waits for open calls, as long as the offer says.
+  // When its time is over, as of now. Open calls extend it, for as long as the offer says.
   [[nodiscard]] Clock::time_point deadline() const;
   void check_limits();
   void interrupt(Cause cause);
@@ -88,7 +88,7 @@ class Executing {
   std::optional<agent::Done> done_;
   std::optional<int> wait_status_;
   bool started_ = false;       // The agent has taken the code.
-  bool only_started_ = false;  // That was shown last.
+  bool only_started_ = false;  // And nothing was shown since.
   Clock::time_point killed_at_{};
   bool killed_ = false;
   bool link_lost_ = false;

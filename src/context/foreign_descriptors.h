@@ -35,7 +35,7 @@ class ForeignDescriptors {
   [[nodiscard]] std::size_t size() const { return descriptors_.size(); }
   [[nodiscard]] int operator[](std::size_t i) const { return descriptors_[i].get(); }
 
-  // Only for one whose kind was looked at: the owner closes it in the plain way.
+  // Only for one whose kind was checked: its new owner closes it directly.
   UniqueFd take(std::size_t i) { return std::move(descriptors_[i]); }
 
   // Returns at once.

@@ -11,7 +11,7 @@
 namespace glovebox {
 
 struct LiveContext {
-  std::shared_ptr<Zygote> zygote{};  // Lives as long as what was forked from it; none: a start.
+  std::shared_ptr<Zygote> zygote{};  // Outlives what was forked from it. Null: not a fork.
   std::unique_ptr<Sandbox> sandbox{};
   std::unique_ptr<Context> context{};  // May be absent.
 

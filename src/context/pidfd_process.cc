@@ -51,7 +51,7 @@ std::optional<int> remembered_status(int pidfd) {
   return std::nullopt;
 }
 
-// In how many pid namespaces /proc shows a process, by the file of its that says so; 0 when that
+// In how many pid namespaces /proc shows a process, according to its file that says so; 0 if that
 // names none (proc(5), pidfd_open(2)).
 std::size_t namespace_depth(const std::string& file) {
   std::ifstream lines(file);

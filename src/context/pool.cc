@@ -13,15 +13,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// At least how often the pool looks whether it is to shrink.
+// At least how often the pool checks whether to shrink.
 constexpr auto kRest = 10s;
-// After a failure, so that a host that can make none is not kept busy by us.
+// After a failure, so that we do not keep a host busy that can make none.
 constexpr auto kPause = 1s;
-// Who just claimed has its first execution to itself: making the next one competes with it for the
+// A claimer has its first execution to itself: making the next context competes with it for the
 // caches and the processors.
 constexpr auto kSettle = 5ms;
-// The same where a context is started: that keeps the processors for so long that waiting a moment
-// costs nothing, not even where none is left.
+// The same if contexts are started: a start keeps the processors busy for so long that waiting a
+// moment costs nothing, even if no context is left.
 constexpr auto kSettleOfStarted = 25ms;
 // How long a warm interpreter of another language waits for a fork.
 constexpr auto kIdleBeside = 60s;
@@ -118,7 +118,7 @@ Result<LiveContext> make_in(const PoolSpec& pool, std::shared_ptr<Zygote> zygote
   live.sandbox = GB_TRY(Sandbox::create(spec, pool.tier));
   live.context = GB_TRY(Context::fork(*live.sandbox, *live.zygote, pool.context));
   if (!pool.warm_up.empty()) {
-    // Shown to nobody, but shown: making the answer ready is part of what is to be warm.
+    // Nobody sees the result, but it is shown: making it ready must be warm, too.
     (void)GB_TRY(live.context->execute({.code = pool.warm_up, .store_history = false}));
   }
   return live;
@@ -129,7 +129,7 @@ Result<LiveContext> make_in(const PoolSpec& pool, std::shared_ptr<Zygote> zygote
 Result<LiveContext> ContextPool::fork() {
   const std::shared_ptr<Zygote> used = GB_TRY(spec_.source->get());
   auto made = make_in(spec_, used);
-  // Its realm may have died under our hands: the next one is another.
+  // Its realm may have died meanwhile: the next zygote has another.
   if (!made && !used->alive()) {
     made = make_in(spec_, GB_TRY(spec_.source->get()));
   }
@@ -154,8 +154,8 @@ Result<LiveContext> ContextPool::claim() {
       }
     }
     changed_.notify_one();
-    // What waited may have been killed with its realm, or by itself. Not under the lock: a zygote
-    // that forks just now makes who asks it wait.
+    // A context that waited may have been killed with its realm, or by itself. Not under the lock:
+    // a zygote that is forking makes us wait.
     if (live.alive()) {
       return live;
     }
@@ -201,8 +201,8 @@ void ContextPool::adapt(Clock::time_point now) {
   if (now - looked_ >= kLook) {
     looked_ = now;
     scarce_ = memory_is_scarce();
-    // The kernel keeps what is left of one that was killed until its sandbox is ended, and the
-    // realm around it as long. Of the zygote nobody asks here, who may have to wait for a fork.
+    // The kernel keeps what is left of a killed sandbox, and the realm around it, until we end the
+    // sandbox. The zygote is not asked here, since that may have to wait for a fork.
     for (auto waiting = ready_.begin(); waiting != ready_.end();) {
       waiting = waiting->live.sandbox->alive() ? waiting + 1 : give_back(waiting);
     }
@@ -214,7 +214,7 @@ void ContextPool::adapt(Clock::time_point now) {
   while (ready_.size() > target) {
     (void)give_back(ready_.begin());
   }
-  // What shares its seeds with contexts of long ago.
+  // Gives back those that share their seeds with contexts of long ago.
   while (!ready_.empty() && now - ready_.front().made >= spec_.wear.age) {
     (void)give_back(ready_.begin());
   }
@@ -304,7 +304,7 @@ void ContextPool::make_one(std::unique_lock<std::mutex>& lock) {
   } else {
     tell("cannot make a sandbox ahead: " + made.error().message());
     if (starter_) {
-      wanted_ = spec_.least;  // Each try takes seconds: the next claim is reason for another one.
+      wanted_ = spec_.least;  // Each try takes seconds: the next claim justifies another.
     }
     (void)stopped_.wait_for(lock, kPause, [this] { return stopping_; });
   }

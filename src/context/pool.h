@@ -28,7 +28,7 @@ struct PoolSpec {
   // Contexts are forks of it, unless `context` has a command that starts them, each in a sandbox of
   // its own (ContextStarter); of a zygote, only `modules` is used then.
   ZygoteSpec zygote;
-  // Has the zygote where several pools share one; empty: the pool has its own.
+  // Holds the zygote if several pools share one. Empty: the pool has its own.
   std::shared_ptr<ZygoteSource> source{};
   SandboxSpec sandbox;                                      // `within` is set by the pool.
   TierWish tier = tier_that(&TierTraits::can_hold_realms);  // Of the sandboxes.
@@ -40,11 +40,11 @@ struct PoolSpec {
   // of memory.
   std::size_t least = 2;
   std::size_t most = 64;
-  // Without a claim for so long it is one fewer.
+  // After this long without a claim, one fewer waits.
   std::chrono::seconds idle{10};
-  // When a zygote is replaced. What waited as long as its age is replaced, too.
+  // When a zygote is replaced. A context that has waited for that `age` is replaced, too.
   ZygoteWear wear{};
-  // Told in a sentence what has died or cannot be made; from any thread. Empty: nobody is.
+  // Called with a sentence about what has died or cannot be made, from any thread. May be empty.
   std::function<void(std::string_view line)> tell{};
 };
 
@@ -60,20 +60,20 @@ class ContextPool {
   ~ContextPool();  // Ends all that waits. What was claimed lives on with its owner.
 
   // One that nobody has used: from the pool, or made now when the pool is empty. It has no context
-  // where that would have to be started first: its sandbox is there sooner.
+  // if that would have to be started first: its sandbox is there sooner.
   Result<LiveContext> claim();
 
   // Ends it, in the background.
   void discard(LiveContext used);
 
-  // How many wait now, and how many are to.
+  // How many wait now, and how many should.
   struct Depth {
     std::size_t ready = 0;
     std::size_t wanted = 0;
   };
   [[nodiscard]] Depth depth();
 
-  // As Sandbox's, for the realm of the zygote that new contexts come from.
+  // As Sandbox::end_hoarders(), for the realm of the zygote that new contexts come from.
   void end_hoarders();
 
   // Waits until `count` are ready or `deadline` has passed; returns how many are.
@@ -96,9 +96,9 @@ class ContextPool {
   void keep_filled();
   void help_out();
   void clear_away();
-  // These need `mutex_`. make_one() lets go of it meanwhile.
+  // These need `mutex_`. make_one() releases it meanwhile.
   [[nodiscard]] bool is_hurried() const;
-  // Before then nothing is made ahead: whoever claimed last has the processors to himself.
+  // Nothing is made ahead before then: the last claimer has the processors to itself.
   [[nodiscard]] Clock::time_point quiet_until() const;
   void make_one(std::unique_lock<std::mutex>& lock);
   void adapt(Clock::time_point now);
@@ -106,8 +106,9 @@ class ContextPool {
   PoolSpec spec_;
   const std::unique_ptr<ContextStarter> starter_;  // None: contexts are forks of the zygote.
   std::mutex mutex_;
-  // Who claims has its first execution to itself, so it wakes nobody in vain: the first is for the
-  // thread that keeps the pool filled, and the others for those that their names say.
+  // A claimer has its first execution to itself, so a claim wakes nobody in vain: the first of
+  // these is for the thread that keeps the pool filled, the others are for the threads that their
+  // names say.
   std::condition_variable changed_;
   std::condition_variable help_wanted_;
   std::condition_variable discarded_one_;

@@ -2,8 +2,9 @@
 // RequestBox: what code asks of its user while it is executed, and the answers: lines of input, and
 // what the tools that it calls return.
 //
-// Whoever executes opens a request and goes on with everything else; an answer makes fd() readable.
-// Each request is answered once: lines in the order in which they were asked for, calls in any.
+// The executing thread opens a request and continues with everything else; an answer makes fd()
+// readable. Each request is answered once: lines in the order in which they were asked for, calls
+// in any order.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +22,8 @@
 
 namespace glovebox {
 
-// Safe to use from several threads, but for what only the executing one calls. Of one context, or
-// of one execution.
+// Safe to use from several threads, except for what only the executing one calls. Belongs to one
+// context, or to one execution.
 class RequestBox {
  public:
   static constexpr std::size_t kMaxLine = 64UL * 1024;  // Bytes.
@@ -40,11 +41,11 @@ class RequestBox {
   Result<void> answer(Line line, std::optional<std::uint64_t> request = {});
 
   // Answers a call by its number. kNotFound when there never was one, kConflict when it is not open
-  // any more, kInvalid when the answer is too large or no JSON, and kExhausted when too much waits
+  // any more, kInvalid when the answer is too large or not JSON, and kExhausted when too much waits
   // to be taken: then the call stays open.
   Result<void> answer_call(std::uint64_t call, const ToolAnswer& answer);
 
-  // How a call stands; one that is not open has nothing that anybody agreed to.
+  // The state of a call. Nobody has agreed to anything about a call that is not open.
   ToolWait wait_of(std::uint64_t call);
 
   // Notes what a person has agreed to about a call, by its hash, for as long as the call is open.
@@ -65,8 +66,8 @@ class RequestBox {
   };
   // An answer that was not taken yet.
   std::optional<Answer> take();
-  // Readable when there is one; -1 before the first request, and where the host has no descriptor
-  // left: then there is nothing but to look from time to time.
+  // Readable when there is an answer; -1 before the first request, and if the host has no
+  // descriptor left: then the caller has to look from time to time.
   [[nodiscard]] int fd() const { return ready_.get(); }
   // Closes the open requests and drops answers that were not taken. Returns how many requests for a
   // line were left without an answer.

@@ -7,7 +7,7 @@
 namespace glovebox {
 namespace {
 
-// Of the host's memory, what is to be left.
+// The share of the host's memory that must be left.
 constexpr double kScarce = 0.1;
 
 }  // namespace

@@ -40,7 +40,7 @@ constexpr auto kForkPatience = 30s;
 constexpr auto kLookEvery = 100ms;
 constexpr std::int32_t kMaxErrno = 4095;
 constexpr std::size_t kMaxVersion = 32;
-// What a zygote that says why it failed may take of our memory.
+// How much of our memory a zygote may take to say why it failed.
 constexpr std::size_t kMaxLog = 4096;
 
 // A fork in its sandbox. Nobody but the zygote may wait for it.
@@ -266,8 +266,8 @@ Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const
   const Cgroup& cgroup = sandbox.cgroup();
   UniqueFd members;
   if (cgroup.directory_fd() >= 0 && guest_ids()) {
-    // The interpreter is nobody to groups of root's. To be born in one asks who forks; to move into
-    // one, who opened the file (Linux 5.16).
+    // The interpreter has no rights in root's groups. For a birth in one, the kernel checks who
+    // forks; for a move into one, who opened the file (Linux 5.16).
     members = UniqueFd(::openat(cgroup.directory_fd(), "cgroup.procs", O_WRONLY | O_CLOEXEC));
     if (!members) {
       return Error::from_errno("open the members of a cgroup");
@@ -299,8 +299,8 @@ Result<std::unique_ptr<AgentProcess>> Zygote::fork(const Sandbox& sandbox, const
       new ForkedProcess(*this, request.id, std::move(pidfd).value()));
 }
 
-// What answers may be a program that somebody brought in a root: each of its messages has to be the
-// one that can come next, or it is heard no more.
+// The zygote may be a program that somebody brought in a root: each of its messages must be one
+// that can come next, or we stop listening to it.
 Result<UniqueFd> Zygote::await_fork(std::uint32_t id) {
   const auto deadline = Clock::now() + kForkPatience;
   for (;;) {
@@ -317,12 +317,12 @@ Result<UniqueFd> Zygote::await_fork(std::uint32_t id) {
       return out_of_turn();
     }
     if (message->value < 0 || passed_.size() == 0) {
-      // One that came without its descriptor: we have no room for it (recvmsg(2), MSG_CTRUNC). It
-      // ends when its sockets do, which close here.
+      // The fork came without its pidfd: we had no descriptor left (recvmsg(2), MSG_CTRUNC). It
+      // ends when its sockets close, which happens here.
       const int reason = message->value < 0 ? -std::max(message->value, -kMaxErrno) : EMFILE;
       return Error::from_errno("fork a context", reason);
     }
-    // Whoever has a socket of our making can have a pidfd of ourselves (unix(7), SO_PEERPIDFD).
+    // A process that has a socket of our making can get our own pidfd (unix(7), SO_PEERPIDFD).
     if (!is_inner_pidfd(passed_[0])) {
       return out_of_turn();
     }

@@ -23,24 +23,24 @@
 namespace glovebox {
 
 struct ZygoteSpec {
-  // Imported before the first fork, where they are installed.
+  // Imported before the first fork, if they are installed.
   std::vector<std::string> modules = {"numpy", "pandas", "matplotlib.pyplot"};
   Environment env;
   std::vector<Mount> mounts{};
   std::string root{};  // As SandboxSpec::root.
-  // What is started in place of our Python, a program that serves forks in the same way
+  // A program to start in place of our Python, which serves forks in the same way
   // (agents/wasm/zygote.cc), and the filter that its forks get in place of a guest's.
   std::vector<std::string> program{};
   policy::Filter fork_filter = policy::fork_filter();
   std::stop_token stop{};  // Once a stop is requested, nobody waits for it to become warm.
 };
 
-// Of an interpreter of the first tier for this wish, whose live contexts are forks of such
-// (TierTraits::forks_own_interpreters). `agent` is the command that serves a language there.
-// kUnsupported where its interpreter is not installed.
+// For an interpreter of the first tier for this wish, whose live contexts are forks of such an
+// interpreter (TierTraits::forks_own_interpreters). `agent` is the command that serves a language
+// there. kUnsupported if its interpreter is not installed.
 Result<ZygoteSpec> zygote_of_tier(const TierWish& wish, const std::vector<std::string>& agent);
 
-// What a fork gets beside its sandbox.
+// What a fork gets besides its sandbox.
 struct ForkSpec {
   Environment env{};
   std::string cwd;
@@ -63,15 +63,15 @@ class Zygote {
   ~Zygote();  // Ends every sandbox of the realm, unless that is another one's (beside()).
 
   // The interpreter of another language in the same realm, so that a sandbox that was made there
-  // can have forks of both. Of `spec` only the program and the filter hold. It is started when it
-  // is first asked for, or has died, and does not outlive this one; which it is itself where it is
-  // that language's.
+  // can have forks of both. Of `spec` only the program and the filter count. It is started when it
+  // is first asked for, or has died, and does not outlive this one. Returns this one itself if it
+  // is that language's.
   Result<std::shared_ptr<Zygote>> beside(const ZygoteSpec& spec);
 
-  // Ends those beside it that nobody has asked for in `idle` and of which no fork is in use.
+  // Ends the zygotes beside it that nobody has asked for in `idle` and that have no fork in use.
   void end_idle(std::chrono::steady_clock::duration idle);
 
-  // The realm in which the sandboxes of its forks are to be made.
+  // The realm in which the sandboxes of its forks must be made.
   [[nodiscard]] const Realm& realm() const { return home_->realm; }
 
   // A fork of the interpreter in `sandbox`, which was made in our realm. The process must not
@@ -86,11 +86,11 @@ class Zygote {
   // False when it has ended; contexts that were forked live on.
   bool alive();
 
-  // As Sandbox's, for the realm itself: what a tenant brought may hoard as well as any guest. To be
-  // called while nobody waits for a fork.
+  // As Sandbox::end_hoarders(), for the realm itself: what a tenant brought may hoard like any
+  // guest. Call it while nobody waits for a fork.
   std::optional<Hoard> end_hoarders() { return home_->sandbox->end_hoarders(); }
 
-  // No more will be asked of fork `id`.
+  // Nothing more will be asked about fork `id`.
   void forget(std::uint32_t id);
 
   // How fork `id` ended: nothing while that is not known. Does not wait.
@@ -98,7 +98,7 @@ class Zygote {
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Shared by those who are beside each other. Ends with the last of them.
+  // Shared by the zygotes that are beside each other. Ends with the last of them.
   struct Home {
     std::unique_ptr<Sandbox> sandbox;
     Realm realm;
@@ -110,18 +110,18 @@ class Zygote {
 
   Zygote(std::shared_ptr<Home> home, std::vector<std::string> program)
       : home_(std::move(home)), program_(std::move(program)) {}
-  // In a realm that is there already.
+  // In a realm that exists already.
   static Result<std::unique_ptr<Zygote>> start_in(std::shared_ptr<Home> home,
                                                   const ZygoteSpec& spec);
   Result<void> await_ready(const std::stop_token& stop);
-  // Nobody asks for a fork of it.
+  // Whether nobody asks about a fork of it.
   [[nodiscard]] bool is_alone() const;
   // All that follow require: the mutex is held, or nobody else knows this object.
-  // The pidfd of fork `id`, which was asked for.
+  // The pidfd of fork `id`, which was requested.
   Result<UniqueFd> await_fork(std::uint32_t id);
   // The end of a fork.
   Result<void> note(const zygote::Message& message);
-  // It has said what it may not say now: it counts as dead.
+  // It has said something that it may not say now: it counts as dead.
   Error out_of_turn();
   // Nothing when `deadline` has passed.
   Result<std::optional<zygote::Message>> receive(Clock::time_point deadline);
@@ -133,11 +133,11 @@ class Zygote {
   UniqueFd log_;  // What it writes on its standard output and error.
   std::unique_ptr<char[]> buffer_{new char[zygote::kMaxMessage]};
   ForeignDescriptors passed_;                          // With the last message.
-  std::map<std::uint32_t, std::optional<int>> forks_;  // Those that somebody asks for.
+  std::map<std::uint32_t, std::optional<int>> forks_;  // Those that somebody asks about.
   std::string version_;
   policy::Filter fork_filter_;
   std::uint32_t next_id_ = 1;
-  std::uint32_t ends_ = 0;  // How many it has told of.
+  std::uint32_t ends_ = 0;  // How many it has reported.
   bool dead_ = false;
 
   struct Beside {

@@ -35,7 +35,7 @@ struct ForkRequest {
     std::uint64_t access = 0;
   };
   std::vector<Rule> rules{};
-  std::vector<std::string> env{};  // "NAME=value"; all that the interpreter shall have.
+  std::vector<std::string> env{};  // "NAME=value"; all that the interpreter gets.
   std::string cwd{};
   std::string filter{};  // A seccomp filter: an array of sock_filter.
 
@@ -61,7 +61,7 @@ struct Message {
 // What a fork writes on its descriptor 3 when it could not enter: a frame of this type, whose
 // payload names the step and the errno.
 inline constexpr std::uint8_t kNotEntered = 63;
-// The one step of those that the caller's own wish can make fail.
+// The only step that the caller's own wish can make fail.
 inline constexpr const char* kDirectoryStep = "working directory";
 
 }  // namespace glovebox::zygote

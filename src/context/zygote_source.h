@@ -16,8 +16,8 @@
 
 namespace glovebox {
 
-// A zygote is replaced after so many forks, or so much time: its forks share one layout of memory
-// and one hash seed.
+// A zygote is replaced after this many forks, or this much time: its forks share one layout of
+// memory and one hash seed.
 struct ZygoteWear {
   std::uint64_t forks = 10'000;
   std::chrono::minutes age{60};
@@ -26,17 +26,17 @@ struct ZygoteWear {
 // Safe to use from several threads.
 class ZygoteSource {
  public:
-  // Told in a sentence that one has died; from any thread. Empty: nobody is.
+  // Called with a sentence when a zygote has died, from any thread. May be empty.
   using Tell = std::function<void(std::string_view line)>;
 
   ZygoteSource(ZygoteSpec spec, ZygoteWear wear, Tell tell)
       : spec_(std::move(spec)), wear_(wear), tell_(std::move(tell)) {}
 
-  // The present one, or a new one where there is none, it is worn or it has died. Waits while one
+  // The present zygote, or a new one if there is none, or it is worn or has died. Waits while one
   // starts: seconds. Errors: those of Zygote::start().
   Result<std::shared_ptr<Zygote>> get();
 
-  // As Zygote's, for the present one. Neither waits: while a zygote starts, nothing is done.
+  // As in Zygote, for the present one. Neither waits: while a zygote starts, nothing is done.
   void end_hoarders();
   void end_idle(std::chrono::steady_clock::duration idle);
 

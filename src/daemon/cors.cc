@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostHeaders = 1'024;
 
-// What a preflight may ask for goes into our answer.
+// What a preflight asks for goes into our answer, so only names may pass.
 bool is_list_of_names(std::string_view text) {
   return text.size() <= kMostHeaders && std::ranges::all_of(text, [](char c) {
            return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '-' ||

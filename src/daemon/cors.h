@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which pages of other origins may read our answers (Fetch standard, 3.2, "CORS protocol").
 //
-// Off by default. Keys are headers and never cookies, so a page can do only what its own key may;
-// what a guest answers on its ports is the guest's to decide about.
+// Off by default. Keys are headers and never cookies, so a page can do only what its own key may.
+// A guest decides for itself about the answers on its ports.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class Cors {
   // As browsers write origins: "https://app.example.com"; "*" is any.
   explicit Cors(std::vector<std::string> origins) : origins_(std::move(origins)) {}
 
-  // Answers a preflight request. Otherwise the headers that the answer is to carry besides its own.
+  // Answers a preflight request. For any other, headers() has what to add to the answer's own.
   [[nodiscard]] bool answers(const http::Request& request, http::Response& response) const;
   [[nodiscard]] http::Headers headers(const http::Request& request) const;
 
@@ -27,7 +27,7 @@ class Cors {
   std::vector<std::string> origins_;
 };
 
-// Adds headers to whatever is answered through it.
+// Adds headers to every answer that is sent through it.
 class WithHeaders final : public http::Response {
  public:
   WithHeaders(http::Response& inner, http::Headers more) : inner_(inner), more_(std::move(more)) {}

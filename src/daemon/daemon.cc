@@ -44,22 +44,22 @@
 namespace glovebox {
 namespace {
 
-// What is not left to connections, and what is in any case.
+// Descriptors that connections do not get, and connections that there is always room for.
 constexpr std::size_t kOwnDescriptors = 2'048;
 constexpr std::size_t kLeastConnections = 256;
-// Of connections, what is not left to those who follow something.
+// Connections that followers do not get.
 constexpr std::size_t kOthersConnections = 1'024;
 
-// For the lock of a daemon that was killed.
+// How long to wait for the lock of a daemon that was killed.
 constexpr std::chrono::seconds kHandover{2};
 
-// How the daemon comes by a keeper, and ends it.
+// How the daemon gets a keeper, and ends it.
 struct KeeperControl {
   std::function<Result<bool>()> ensure;  // True when it started one.
   std::function<Result<void>()> stop;
 };
 
-// A daemon that cannot start leaves no keeper that it has started.
+// A daemon that cannot start leaves behind no keeper that it has started.
 class NewKeeper {
  public:
   explicit NewKeeper(const KeeperControl& control) : control_(control) {}
@@ -79,7 +79,7 @@ class NewKeeper {
   bool kept_ = false;
 };
 
-// Of root, for a daemon that will not be root. `started` becomes true with a new keeper.
+// Gives up root, and returns a starter that keeps it. `started`: whether it started a keeper.
 Result<std::shared_ptr<KeeperStarter>> give_up_root(const DaemonOptions& options, bool& started) {
   if (::geteuid() != 0) {
     return Error(ErrorCode::kRefused, "only root can run the daemon as another user",
@@ -98,7 +98,7 @@ Result<std::shared_ptr<KeeperStarter>> give_up_root(const DaemonOptions& options
   return starter;
 }
 
-// `lifeline`: of keepers that end with this process, or invalid.
+// `lifeline` is for keepers that end with this process; else it is invalid.
 KeeperControl control_of(const DaemonOptions& options,
                          Sharing sharing,
                          const std::shared_ptr<KeeperStarter>& starter,
@@ -107,7 +107,7 @@ KeeperControl control_of(const DaemonOptions& options,
     return {.ensure = [starter] { return starter->ensure(); },
             .stop = [starter] { return starter->stop(); }};
   }
-  if (sharing == Sharing::kShared) {  // Root's, and so is starting and ending it.
+  if (sharing == Sharing::kShared) {  // The keeper is root's, who alone starts and ends it.
     return {.ensure = [directory = options.directory]() -> Result<bool> {
               GB_TRY(find_keeper(directory));
               return false;
@@ -119,7 +119,7 @@ KeeperControl control_of(const DaemonOptions& options,
           .stop = [directory = options.directory] { return stop_keeper(directory); }};
 }
 
-// None where it is off.
+// Null if it is off.
 Result<std::unique_ptr<audit::Journal>> open_journal(const DaemonOptions& options) {
   if (!options.audit.on) {
     return std::unique_ptr<audit::Journal>();
@@ -137,7 +137,7 @@ void write_log(std::string_view line) {
   (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
-// By who may signal this process, which is who runs it, or root.
+// Ordered by someone who may signal this process: the user who runs it, or root.
 void stop_everything(int emergency_fd, GuardedService& guarded, Log& log) {
   signalfd_siginfo told{};
   if (::read(emergency_fd, &told, sizeof told) != sizeof told) {
@@ -170,10 +170,10 @@ Result<void> run_daemon(DaemonOptions options,
                         int stop_fd,
                         const std::function<void(std::uint16_t port)>& ready) {
   (void)std::signal(SIGPIPE, SIG_IGN);
-  // Large bodies go back to the system as soon as they are done with, in whatever order.
+  // Large bodies go back to the system as soon as they are freed, in whatever order.
   (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   const std::size_t descriptors = raise_descriptor_limit();
-  // While we are alone in a cgroup of ours: the keeper will be beside us, and could make no room.
+  // While we are alone in our cgroup: the keeper will run beside us, and could make no room.
   (void)cgroup_host();
   std::shared_ptr<KeeperStarter> starter;
   bool started = false;
@@ -181,13 +181,13 @@ Result<void> run_daemon(DaemonOptions options,
     starter = GB_TRY(give_up_root(options, started));
   }
   const Sharing sharing = GB_TRY(open_data_directory(options.directory));
-  // One that was killed may be a moment away from letting go of it.
+  // A daemon that was killed may be about to release the lock.
   const UniqueFd own_directory = GB_TRY(lock_directory(options.directory, "daemon", kHandover));
   Log log(STDERR_FILENO);
   std::mutex keeper_mutex;
   bool keeper_ends = false;
-  // Nothing is ever written: what counts is that our end is closed, at the latest with this
-  // process.
+  // Nothing is ever written: what matters is that our end is closed, at the latest when this
+  // process ends.
   const sys::Pipe lifeline = options.keeper_ends_too ? GB_TRY(sys::make_pipe()) : sys::Pipe();
   const KeeperControl control = control_of(options, sharing, starter, lifeline.read);
   NewKeeper new_keeper(control);
@@ -212,7 +212,7 @@ Result<void> run_daemon(DaemonOptions options,
     }
     return {};
   };
-  // Before anything can be done that would have to be recorded.
+  // Before anything can happen that would have to be recorded.
   const auto journal = GB_TRY(open_journal(options));
   std::unique_ptr<audit::Recordings> recordings;
   std::optional<AuditTrail> trail;
@@ -274,9 +274,9 @@ Result<void> run_daemon(DaemonOptions options,
   // A request goes to the first door that claims it. The last one claims any.
   const std::array<Door*, 4> doors{&e2b_door, &mcp_doors.http(), &mcp_doors.sse(), &rest_door};
   const Cors cors(options.cors);
-  // Some are for the requests themselves: a way to the keeper, to files, to a port. A follower has
-  // another one for as long as its connection lasts, and all of them together leave connections to
-  // others.
+  // Some descriptors are for the requests themselves: a way to the keeper, to files, to a port. A
+  // follower holds another one for as long as its connection lasts, and all followers together
+  // leave connections to others.
   const std::size_t left =
       std::max(descriptors, kOwnDescriptors + 2 * kLeastConnections) - kOwnDescriptors;
   http::ServerOptions& server_options = options.server;
@@ -339,7 +339,7 @@ Result<void> run_daemon(DaemonOptions options,
     return {};
   }
   {
-    // What still looks after sandboxes must not take the end of the keeper for a death.
+    // Whatever still looks after sandboxes must not mistake the keeper's end for a crash.
     const std::scoped_lock lock(keeper_mutex);
     keeper_ends = true;
   }

@@ -85,7 +85,7 @@ Result<void> become(const DaemonUser& user) {
       ::setresuid(user.uid, user.uid, user.uid) != 0) {
     return Error::from_errno("become the daemon's user");
   }
-  // With the ids the capabilities went, unless secure bits keep them.
+  // The capabilities went with the ids, unless secure bits keep them.
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   const std::array<__user_cap_data_struct, 2> none{};
   if (::syscall(SYS_capset, &header, none.data()) != 0 ||

@@ -52,8 +52,8 @@ Result<void> own(const std::string& path, uid_t uid, gid_t gid, mode_t mode) {
                                           : Error::from_errno("change the mode of " + path);
 }
 
-// The one kind of file of the keeper's among archives of tar. An archive that looks like one stays
-// root's, and its owner's sandboxes cannot be made from it: nothing worse.
+// An image is the one kind of keeper's file among the tar archives. An archive that looks like one
+// stays root's, and its owner cannot make sandboxes from it: nothing worse.
 bool is_image(const std::string& path) {
   constexpr off_t kMagicAt = 1024 + 56;
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -68,7 +68,7 @@ bool is_keepers(std::string_view name) {
          name.starts_with("pool.img") || std::ranges::find(kLookedAt, name) != kLookedAt.end();
 }
 
-// What was root's and becomes the daemon's. As long as nobody else can reach any of it.
+// Hands root's files over to the daemon, while nobody else can reach any of them.
 Result<void> hand_over(const std::string& path, const DaemonUser& user) {
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(path, none)) {
@@ -129,7 +129,8 @@ Result<void> share_data_directory(const std::string& path, const DaemonUser& use
     const UniqueFd unused = GB_TRY(lock_directory(path, "daemon", std::chrono::seconds(2)));
     GB_TRY(hand_over(path, user));
   }
-  // What the daemon put in the place of one of these is not made over; the keeper refuses it.
+  // If the daemon put something in the place of one of these, it is left as it is: the keeper
+  // refuses it.
   for (const std::string_view name : kLookedAt) {
     const std::string directory = path + "/" + std::string(name);
     GB_TRY(make(directory, 0700));
@@ -143,7 +144,7 @@ Result<void> share_data_directory(const std::string& path, const DaemonUser& use
   if (GB_TRY(status_of(snapshots)).st_uid == 0) {
     GB_TRY(own(snapshots, 0, user.gid, kSharedMode));
   }
-  // Last: what was made over up to here is made over again until all of it is.
+  // Last: if we are cut short before this, the next attempt hands everything over again.
   return shared ? Result<void>() : own(path, 0, user.gid, kSharedMode);
 }
 

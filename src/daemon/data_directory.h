@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose the files of the data directory are.
+// Who owns the files of the data directory.
 //
 // Without a user of its own, the daemon and the keeper are one user, and the directory is theirs
 // alone (mode 0700). A daemon with a user of its own shares it with a keeper that is root:
@@ -20,15 +20,15 @@
 namespace glovebox {
 
 enum class Sharing {
-  kAlone,   // It is ours.
-  kShared,  // It is root's, for a daemon like us.
+  kAlone,   // The directory is ours alone.
+  kShared,  // The directory is root's, shared with a daemon like us.
 };
 
-// Makes it for this user alone where it is missing. kRefused where others have access to it, or
-// where it is made for another user's daemon.
+// Makes the directory, for this user alone, if it is missing. kRefused if others have access to it,
+// or if it was made for another user's daemon.
 Result<Sharing> open_data_directory(const std::string& path);
 
-// As root: makes it, or makes it over from one that was root's alone, for a daemon of this user.
+// As root: makes the directory for a daemon of this user, or converts one that was root's alone.
 // kConflict while root's own daemon uses it.
 Result<void> share_data_directory(const std::string& path, const DaemonUser& user);
 

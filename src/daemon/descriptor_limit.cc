@@ -8,7 +8,7 @@
 namespace glovebox {
 namespace {
 
-// For all connections that a daemon takes, of which most may hold another descriptor.
+// Enough for all connections that a daemon takes, most of which may hold a second descriptor.
 constexpr rlim_t kWanted = 65'536;
 
 }  // namespace

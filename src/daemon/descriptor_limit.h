@@ -7,8 +7,8 @@
 namespace glovebox {
 
 // Raises the soft limit to the hard one (getrlimit(2)): shells and service managers leave it at
-// 1024, for programs that use select(2), which this is none of. Raises a low hard limit, too, where
-// this process may (CAP_SYS_RESOURCE). Returns what holds then.
+// 1024 for programs that use select(2), which this program does not. Also raises a low hard limit
+// if this process may (CAP_SYS_RESOURCE). Returns the limit that is then in effect.
 std::size_t raise_descriptor_limit();
 
 }  // namespace glovebox

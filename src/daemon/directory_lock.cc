@@ -13,7 +13,7 @@ Result<UniqueFd> lock_directory(const std::string& directory,
                                 std::string_view role,
                                 std::chrono::milliseconds patience) {
   const std::string path = directory + "/" + std::string(role) + ".lock";
-  // Who waits for another user's end may only read.
+  // A process that waits for another user's process to end may only read the file.
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (!file && errno == ENOENT) {
     file = UniqueFd(::open(path.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -12,8 +12,8 @@
 namespace glovebox {
 
 // Locks DIRECTORY/ROLE.lock until the descriptor is closed, at the latest by the end of the process
-// (flock(2)). kConflict when another process still holds it after `patience`: one that was killed
-// holds it until the last child that it was about to make is gone too.
+// (flock(2)). kConflict if another process still holds it after `patience`: a killed process holds
+// it until the last child that it was about to start is gone, too.
 Result<UniqueFd> lock_directory(const std::string& directory,
                                 std::string_view role,
                                 std::chrono::milliseconds patience);

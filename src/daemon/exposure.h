@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is unsafe about how the daemon is told to listen.
+// What is unsafe about the way in which the daemon was told to listen.
 #pragma once
 
 #include <string>

@@ -52,7 +52,7 @@ void sample(std::string& text,
           std::to_string(number) + "\n";
 }
 
-// Those with most sandboxes, and all others together: each label costs whoever stores it.
+// The tenants with the most sandboxes, and all others together: each label costs whoever stores it.
 void add_tenants(std::string& text,
                  std::vector<ServiceFigures::Tenant> tenants,
                  const Caller& caller) {

@@ -50,8 +50,8 @@ Found look_for_keeper(const std::string& directory) {
   return client.responsive() ? Found::kNone : Found::kSilent;
 }
 
-// kConflict at once where another keeper serves: who waited on would follow it when it is told to
-// stop, though nobody wants a keeper then.
+// kConflict at once if another keeper serves: if we waited on, we would take its place when it is
+// told to stop, though nobody wants a keeper then.
 Result<UniqueFd> lock_as_keeper(const std::string& directory) {
   constexpr auto kBetweenLooks = 50ms;
   const auto deadline = Clock::now() + kPatience / 2;
@@ -64,7 +64,7 @@ Result<UniqueFd> lock_as_keeper(const std::string& directory) {
   }
 }
 
-// Only the daemon's user may connect beside us; the keeper checks who does.
+// Besides us, only the daemon's user may connect; the keeper checks who does.
 Result<UniqueFd> listen_at(const std::string& path, const std::optional<DaemonUser>& user) {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
   if (path.size() >= sizeof address.sun_path) {
@@ -73,7 +73,7 @@ Result<UniqueFd> listen_at(const std::string& path, const std::optional<DaemonUs
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // What is there belonged to one that is dead: we hold the lock.
+  // The socket that is there belonged to a dead keeper: we hold the lock.
   (void)::unlink(path.c_str());
   const mode_t before = ::umask(0177);
   const bool listening =
@@ -89,8 +89,8 @@ Result<UniqueFd> listen_at(const std::string& path, const std::optional<DaemonUs
   return socket;
 }
 
-// What a keeper writes is a few lines before it ends, so its log only has to be bounded before the
-// next one starts. The log before is kept once.
+// A keeper writes only a few lines before it ends, so its log only has to be bounded before the
+// next one starts. One earlier log is kept.
 void bound_log(const std::string& log) {
   constexpr off_t kLongest = 1 << 20;
   struct stat status {};
@@ -99,7 +99,7 @@ void bound_log(const std::string& log) {
   }
 }
 
-// With nothing of the daemon's: its sockets must not stay open after it.
+// Passes on nothing of the daemon's: its sockets must not stay open after it.
 Result<void> spawn(const std::string& program,
                    const std::string& directory,
                    const std::string& user,
@@ -187,7 +187,7 @@ Result<void> stop_keeper(const std::string& directory) {
   if (!gone) {
     return Error(ErrorCode::kUnavailable, "the keeper of " + directory + " does not end");
   }
-  // Of what one had to leave that could wait no longer for a call.
+  // Removes what a keeper had to leave behind because it could wait no longer for a call.
   (void)sweep_leftovers();
   return {};
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kStart = 'a';
 constexpr char kStop = 'z';
-// The first character of an answer; the rest of one that failed is its error.
+// The first character of an answer; after kFailed, the rest is the error.
 constexpr char kFailed = '-';
 constexpr char kDone = '+';
 constexpr char kStarted = '!';
@@ -79,7 +79,7 @@ Result<KeeperStarter> KeeperStarter::start(const std::string& program,
   if (pid > 0) {
     return KeeperStarter(std::move(ours));
   }
-  // Nothing of the daemon's stays open after it: no sockets, no terminal.
+  // Nothing of the daemon's may stay open after the daemon ends: no sockets, no terminal.
   constexpr int kOnly = 3;
   if (::dup2(theirs.get(), kOnly) != kOnly && theirs.get() != kOnly) {
     ::_exit(1);

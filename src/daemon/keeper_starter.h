@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeeperStarter: the small process that starts and ends keepers for a daemon that gave up root.
 //
-// It stays root, and takes two words from the daemon: "start" and "stop". What they mean was fixed
-// before the daemon could be taken over: the program, the data directory and the user.
+// It stays root, and takes two words from the daemon: "start" and "stop". The program, the data
+// directory and the user that they apply to were fixed before the daemon could be taken over.
 #pragma once
 
 #include <sys/types.h>

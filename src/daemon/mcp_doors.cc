@@ -9,7 +9,7 @@ namespace {
 using mcp::Conversation;
 using mcp::ToolServer;
 
-// Of a sandbox that a client uses, from its last use.
+// How long a sandbox lives after a client last used it.
 constexpr std::chrono::minutes kLifetime{30};
 
 mcp::SandboxFeaturesOptions features_of(const McpDoors::Options& options, ApprovalDesk& approvals) {

@@ -17,13 +17,13 @@ namespace glovebox {
 class McpDoors {
  public:
   struct Options {
-    bool packages = false;               // Whether there is somewhere to install packages from.
+    bool packages = false;               // Whether there is a source to install packages from.
     std::string domain{};                // As `serve --domain`.
-    std::vector<std::string> origins{};  // Web pages that may ask, beside those of this machine.
+    std::vector<std::string> origins{};  // Web pages that may ask, besides those of this machine.
   };
-  // `guarded` asks what each caller may do; `service`, behind it, also deletes what a key left that
-  // is no longer valid. At `approvals`, callers who may decide about what a policy asks. All of
-  // them outlive this.
+  // `guarded` checks what each caller may do; `service`, behind it, also deletes what a key left
+  // behind that is no longer valid. At `approvals`, callers decide what a policy asks about, if
+  // they may. All of them outlive this.
   McpDoors(SandboxService& service,
            SandboxService& guarded,
            ApprovalDesk& approvals,

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "glovebox-private-";
 constexpr std::string_view kPrivateRole = "private";
-// One that is younger may not be locked yet.
+// A younger directory may not be locked yet.
 constexpr std::chrono::seconds kYoung{60};
 
 std::string parent_directory() {
@@ -27,7 +27,7 @@ std::string parent_directory() {
   return named == nullptr || *named != '/' ? "/tmp" : named;
 }
 
-// Of processes that were killed.
+// Removes the directories of processes that were killed.
 void sweep_directories(const std::string& parent) {
   DIR* const entries = ::opendir(parent.c_str());
   if (entries == nullptr) {

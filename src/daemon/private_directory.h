@@ -12,12 +12,13 @@ namespace glovebox {
 
 class PrivateDirectory {
  public:
-  // A new one in $TMPDIR or /tmp, for this user alone. Removes those of processes that were killed.
+  // Makes a new one in $TMPDIR or /tmp, for this user alone. Removes those that killed processes
+  // left behind.
   static Result<PrivateDirectory> make();
   PrivateDirectory(PrivateDirectory&& other) noexcept
       : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
   PrivateDirectory& operator=(PrivateDirectory&&) = delete;
-  ~PrivateDirectory();  // Removes it, with all that is in it.
+  ~PrivateDirectory();  // Removes it, with everything in it.
 
   [[nodiscard]] const std::string& path() const { return path_; }
 

@@ -21,7 +21,7 @@ PrivateService::PrivateService(PrivateDirectory directory) : directory_(std::mov
 
 Result<std::unique_ptr<PrivateService>> PrivateService::start(const Options& options, Log& log) {
   (void)std::signal(SIGPIPE, SIG_IGN);
-  // Large bodies go back to the system as soon as they are done with, in whatever order.
+  // Large bodies go back to the system as soon as they are freed, in whatever order.
   (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   (void)raise_descriptor_limit();
   (void)cgroup_host();

@@ -30,8 +30,8 @@ class PrivateService {
     NetworkPolicy network = NetworkPolicy::kNone;
   };
 
-  // `log` outlives it. Signals that the caller wants to wait for are blocked before: it starts
-  // threads.
+  // `log` outlives it. The caller must block signals that it wants to wait for before this call,
+  // which starts threads.
   static Result<std::unique_ptr<PrivateService>> start(const Options& options, Log& log);
   PrivateService(const PrivateService&) = delete;
   PrivateService& operator=(const PrivateService&) = delete;

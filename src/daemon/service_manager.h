@@ -9,11 +9,11 @@
 namespace glovebox {
 
 // The listening sockets that were passed to this very process, which owns them from now on; empty
-// when there are none. Takes the variables out of the environment, so that no child believes that
-// they are its own. Before any thread exists, and once.
+// if there are none. Takes the variables out of the environment, so that no child believes that
+// they are its own. Call it once, before any thread exists.
 std::vector<int> take_inherited_sockets();
 
-// Tells "READY=1" and the like; nothing where nobody listens.
+// Sends "READY=1" and the like; does nothing if nobody listens.
 void tell_service_manager(std::string_view state);
 
 }  // namespace glovebox

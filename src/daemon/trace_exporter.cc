@@ -25,7 +25,7 @@ constexpr const char* kEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT";
 constexpr const char* kTracesEndpoint = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
 constexpr const char* kPath = "/v1/traces";
 constexpr std::size_t kMostAnswer = 64UL << 10;
-// A shutdown may wait as long.
+// A shutdown may wait this long.
 constexpr auto kExportPatience = 5s;
 
 std::string first_of(const Variables& environment, const char* specific, const char* general) {
@@ -119,8 +119,7 @@ Result<double> read_ratio(const std::string& text) {
   return ratio;
 }
 
-// Of the samplers of the specification, as far as a ratio says the same. A caller's decision counts
-// in any case.
+// Accepts the specification's samplers that a ratio can express. A caller's decision always counts.
 Result<double> ratio_of(const Variables& environment) {
   const std::string sampler = environment("OTEL_TRACES_SAMPLER");
   if (sampler.ends_with("always_off")) {

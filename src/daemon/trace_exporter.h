@@ -19,24 +19,24 @@ struct TraceOptions {
   http::ServerAddress server{};
   std::string target{};       // Path on the collector; empty: no traces.
   http::Headers headers{};    // Of each request, such as a token.
-  std::string authorities{};  // PEM file of whom to trust, for TLS; empty: the system's.
+  std::string authorities{};  // PEM file of the authorities to trust, for TLS; empty: the system's.
   trace::Resource resource{};
-  double ratio = 1;  // Of the traces that begin here, those recorded.
+  double ratio = 1;  // The share of the traces begun here that are recorded.
 };
 
-// What the environment says (OpenTelemetry's specification, "Environment Variables"), and the
-// command line before it. `endpoint` is the collector's address without "/v1/traces"; empty: that
-// of the environment. kInvalid for what cannot be read, and for protocols other than HTTP.
+// Reads the environment (OpenTelemetry's specification, "Environment Variables"); the command line
+// takes precedence. `endpoint` is the collector's address without "/v1/traces"; empty: that of the
+// environment. kInvalid for what cannot be read, and for protocols other than HTTP.
 Result<TraceOptions> read_trace_options(
     const std::string& endpoint,
     const std::string& ratio,
     const std::function<std::string(const char* name)>& environment);
 
-// Tells the log when the collector goes away, and when it is back. The log outlives the tracer.
-// None where no collector is named.
+// Logs when the collector goes away, and when it is back. The log outlives the tracer. Null if no
+// collector is named.
 std::unique_ptr<trace::Tracer> start_tracer(TraceOptions options, Log& log);
 
-// As metrics, in Prometheus' text format.
+// The counts as metrics, in Prometheus' text format.
 std::string trace_counters_text(const trace::Tracer::Counts& counts);
 
 }  // namespace glovebox

@@ -10,7 +10,7 @@
 
 namespace glovebox {
 
-// False when the peer is gone, or the file is shorter than it was. May wait for the peer where the
+// False when the peer is gone, or the file is shorter than it was. May wait for the peer if the
 // tier cannot pass the file out.
 inline bool write_content(http::Response& response,
                           FileClient& files,

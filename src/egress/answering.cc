@@ -21,7 +21,7 @@ using boost::system::error_code;
 using End = RecordedExchange::End;
 
 constexpr std::size_t kPiece = 32UL * 1024;
-// What is read of a guest that goes on sending when everything has been said.
+// Bytes to read from a guest that still sends after the last answer.
 constexpr std::size_t kLastWords = 256UL * 1024;
 
 }  // namespace
@@ -87,7 +87,7 @@ asio::awaitable<void> Answering::answer_secure(Ssl ssl) {
   (void)co_await finish();
 }
 
-// False where no further request is to be read.
+// False if no further request should be read.
 asio::awaitable<bool> Answering::answer_next() {
   std::size_t searched = 0;
   std::optional<std::size_t> end;
@@ -110,7 +110,7 @@ asio::awaitable<bool> Answering::answer_next() {
   co_return co_await exchange(std::get<Request>(parsed).head);
 }
 
-// False where the connection does not go on.
+// False if the connection ends here.
 asio::awaitable<bool> Answering::exchange(const http::Head& head) {
   if (head.expects_continue) {
     const bool told = co_await write("HTTP/1.1 100 Continue\r\n\r\n");
@@ -190,7 +190,7 @@ asio::awaitable<void> Answering::answer_connection() {
   }
 }
 
-// Reads what the guest said here when it was recorded. False where it says something else.
+// Reads what the guest said here when it was recorded. False if it says something else now.
 asio::awaitable<bool> Answering::hear(const RecordedTurn& turn) {
   BytesHash heard;
   for (std::uint64_t left = turn.size; left > 0;) {
@@ -255,8 +255,8 @@ asio::awaitable<void> Answering::refuse(int status, std::string reason) {
   (void)co_await write(refusal(status, reason));
 }
 
-// Says that nothing more comes, and lets the guest see it before the connection ends. Whether the
-// guest said something after that.
+// Says that nothing more comes, and lets the guest see that before the connection ends. Returns
+// whether the guest still sent anything.
 asio::awaitable<bool> Answering::finish() {
   error_code ignored;
   if (guest_) {

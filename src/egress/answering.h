@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answering: a connection of a guest to a place that a recording stands for. Nothing of it leaves
-// this process: the server is the recording.
+// Answering: a guest's connection to a place, answered from a recording. None of it leaves this
+// process: the recording is the server.
 //
-// What the recording has no answer to is refused, and the connection's record says so under the
-// rule kRecordingRule.
+// A request that the recording has no answer to is refused, and the connection's record says so
+// under the rule kRecordingRule.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace glovebox::egress {
 
-// Connects to the place as it went when it was recorded, and fills in the record.
+// Repeats how connecting to the place went when it was recorded, and fills in the record.
 Dialed open_recorded(Playback& playback, const Place& place, ConnectionRecord& record);
 
 // Belongs to the coroutine that works on it. One thread: that of the event loop.
@@ -31,9 +31,9 @@ class Answering {
   Answering(Session& session, Playback& playback, Place place)
       : session_(session), playback_(playback), place_(std::move(place)) {}
 
-  // One request, whose head was read.
+  // One request whose head was read already.
   boost::asio::awaitable<void> answer_request(const http::Head& head);
-  // Whatever the guest says there: requests within TLS, or what is not read.
+  // Whatever the guest says there: requests within TLS, or bytes that are not read as requests.
   boost::asio::awaitable<void> answer_tunnel();
 
  private:
@@ -52,8 +52,8 @@ class Answering {
   Session& session_;
   Playback& playback_;
   const Place place_;
-  std::optional<TlsStream> guest_;  // Where it speaks TLS.
-  std::string in_;                  // Of the guest, decrypted and not worked on yet.
+  std::optional<TlsStream> guest_;  // If it speaks TLS.
+  std::string in_;                  // From the guest, decrypted and not processed yet.
 };
 
 }  // namespace glovebox::egress

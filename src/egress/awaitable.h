@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asio's coroutines, with what Boost 1.74 forgets to include.
 //
-// g++ 12 evaluates `co_await` on the right of && and || even where the left decides: each stands in
-// a statement of its own.
+// g++ 12 evaluates `co_await` on the right of && and || even if the left side decides, so each
+// `co_await` needs a statement of its own.
 #pragma once
 
 #include <utility>
@@ -15,7 +15,7 @@
 
 namespace glovebox::egress {
 
-// Has an operation of Asio's awaited, and its failure put into `error` instead of thrown.
+// Makes an Asio operation awaitable, and puts its failure into `error` instead of throwing it.
 inline auto with(boost::system::error_code& error) {
   return boost::asio::redirect_error(boost::asio::use_awaitable, error);
 }

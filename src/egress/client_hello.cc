@@ -20,7 +20,7 @@ constexpr std::size_t kMostMessage = 1UL << 16U;
 constexpr std::size_t kRandom = 32;
 constexpr std::size_t kServerName = 0;  // The extension, and the kind of name in it.
 
-// Takes pieces off the front. What is too short leaves `ok` false, for good.
+// Takes pieces off the front. If too few bytes are left, `ok` becomes false, for good.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : rest_(bytes) {}
@@ -41,7 +41,7 @@ class Reader {
     }
     return value;
   }
-  // A piece whose length stands in front of it.
+  // A piece that is preceded by its length.
   std::string_view sized(std::size_t width) { return take(number(width)); }
 
   [[nodiscard]] bool ok() const { return ok_; }
@@ -54,7 +54,7 @@ class Reader {
 
 struct Joined {
   State state = State::kPartial;
-  std::string bytes{};  // Behind its head.
+  std::string bytes{};  // After its head.
 };
 
 // The first message, out of the records that it is spread over.
@@ -94,7 +94,7 @@ Joined join_records(std::string_view bytes) {
   return {};
 }
 
-// Nothing where the extension is not as it must be: one name of the only kind there is.
+// Nothing if the extension is not as it must be: one name of the only kind there is.
 std::optional<std::string> read_server_name(std::string_view extension) {
   Reader outer(extension);
   Reader list(outer.sized(2));

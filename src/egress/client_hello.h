@@ -9,17 +9,17 @@ namespace glovebox::egress {
 
 struct ClientHello {
   enum class State {
-    kNone,     // This is no TLS.
-    kPartial,  // It could be, once there is more of it.
+    kNone,     // This is not TLS.
+    kPartial,  // It could be TLS, once more of it has arrived.
     kWhole,
-    kBroken,  // It starts as TLS does, and then means nothing or two things.
+    kBroken,  // It starts as TLS does, but then is invalid or ambiguous.
   };
   State state = State::kNone;
   std::string host{};  // In lower case; empty: it asks for none.
 };
 
-// Reads the first bytes of a connection. Of the records and of the message in them, no more than
-// what `bytes` has; whoever calls bounds that. Pure, any thread.
+// Reads the first bytes of a connection: the records, and the message in them, as far as `bytes`
+// has them. The caller bounds the size of `bytes`. Pure, any thread.
 ClientHello read_client_hello(std::string_view bytes);
 
 }  // namespace glovebox::egress

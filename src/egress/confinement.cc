@@ -20,7 +20,7 @@
 namespace glovebox::egress {
 namespace {
 
-// Names what an event loop with sockets takes; files cannot be opened at all.
+// The system calls that an event loop with sockets needs; files cannot be opened at all.
 constexpr auto kEither =
     confined::join(std::array<std::uint32_t, 30>{SYS_recvmsg,         SYS_sendmsg,
                                                  SYS_epoll_wait,      SYS_recvfrom,
@@ -53,9 +53,9 @@ constexpr std::uint32_t low_half(unsigned argument) {
                                     argument * sizeof(std::uint64_t));
 }
 
-// In front of the list above: sockets are IPv4 or IPv6, so that neither those of other programs of
-// the host nor the kernel can be spoken to by them; ioctl makes them non-blocking, no more; and no
-// other process is moved to a processor. The kernel reads 32 bits of each of these arguments.
+// Comes before the list above: sockets are IPv4 or IPv6, so that they can reach neither sockets of
+// other programs on the host nor the kernel; ioctl only makes them nonblocking; and no other
+// process is moved to a processor. The kernel reads 32 bits of each of these arguments.
 constexpr std::array<sock_filter, 15> kArguments = {{
     {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
     {BPF_JMP | BPF_JEQ | BPF_K, 3, 0, SYS_socket},
@@ -74,7 +74,7 @@ constexpr std::array<sock_filter, 15> kArguments = {{
     {BPF_RET | BPF_K, 0, 0, kKill},
 }};
 
-// 128 sessions with two sockets each, the pipes of the long ones, and what is being looked up.
+// 128 sessions with two sockets each, the pipes of long flows, and lookups in progress.
 constexpr std::uint64_t kDescriptors = 1024;
 constexpr confined::Bounds kBounds{.memory = 512ULL << 20,
                                    .cpu_seconds = RLIM_INFINITY - 1,
@@ -97,7 +97,7 @@ Result<void> take_identity(std::uint32_t identity) {
 
 Result<void> confine(Reach reach) {
   sys::become_undumpable();
-  // splice(2) to a connection that has ended has no other way to spare us the signal.
+  // There is no other way to avoid the signal when splice(2) writes to a connection that has ended.
   if (::signal(SIGPIPE, SIG_IGN) == SIG_ERR) {
     return Error::from_errno("signal");
   }

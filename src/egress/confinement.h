@@ -8,17 +8,17 @@
 
 namespace glovebox::egress {
 
-// As root, becomes this user and group, with no other (zero: stays who it is). To be called first.
+// As root, becomes this user and group, with no other groups (zero: no change). Call it first.
 Result<void> take_identity(std::uint32_t identity);
 
 enum class Reach {
   kOut,   // Sockets for TCP and UDP, to any address.
-  kNone,  // The sockets that it has, which are the sandbox's: it makes none and connects nowhere.
+  kNone,  // Only the sockets that it has, which are the sandbox's: makes none, connects nowhere.
 };
 
 // Leaves this process its standard descriptors, memory, and what it may reach: no files, no other
-// socket families, no processes, no capabilities. Irrevocable; one that fails has to end. Requires
-// a single thread.
+// socket families, no processes, no capabilities. Irrevocable; if it fails, the process must end.
+// Requires a single thread.
 Result<void> confine(Reach reach);
 
 }  // namespace glovebox::egress

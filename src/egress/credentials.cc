@@ -11,7 +11,7 @@
 namespace glovebox::egress {
 namespace {
 
-// Of all headers of a request: about what servers take.
+// Bytes of all headers of a request: about what servers accept.
 constexpr std::size_t kMostHeaders = 96UL * 1024;
 // A shorter value could be a word of the answer.
 constexpr std::size_t kLeastHidden = 8;
@@ -38,7 +38,7 @@ bool equal(std::string_view left, std::string_view right) {
   });
 }
 
-// Nothing where it is not "Basic" and base64.
+// Nothing if it is not "Basic" followed by base64.
 std::optional<std::string> basic_user(std::string_view value) {
   constexpr std::string_view kScheme = "basic ";
   if (value.size() <= kScheme.size() || !equal(value.substr(0, kScheme.size()), kScheme)) {
@@ -117,7 +117,7 @@ void CredentialFiller::hide(std::span<char> bytes, const Place& place, bool secu
   const auto cover_of = [&](const auto& one) {
     if (is_for(one.target, place, secure)) {
       cover(one.value);
-      // "Bearer VALUE": a server that takes it apart may repeat the end alone.
+      // "Bearer VALUE": a server that takes it apart may repeat only the end.
       cover(std::string_view(one.value).substr(one.value.rfind(' ') + 1));
     }
   };

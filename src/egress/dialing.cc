@@ -87,7 +87,7 @@ asio::awaitable<void> Dialing::connect_upstream(const Request& request) {
 }
 
 asio::awaitable<std::vector<IpAddress>> Dialing::look_up(std::string name) {
-  // The answer may come when the session has ended, so both hold what it is put into.
+  // The answer may come after the session has ended, so both keep alive what it is put into.
   struct Waiting {
     explicit Waiting(asio::io_context& loop) : told(loop) {}
     asio::steady_timer told;
@@ -97,7 +97,7 @@ asio::awaitable<std::vector<IpAddress>> Dialing::look_up(std::string name) {
   };
   const auto waiting = std::make_shared<Waiting>(session_.surroundings().loop);
   waiting->told.expires_at(asio::steady_timer::time_point::max());
-  session_.give(2 * session_.bounds().for_dial);  // The resolver ends it before.
+  session_.give(2 * session_.bounds().for_dial);  // The resolver gives up earlier.
   session_.surroundings().resolver.resolve(name, [waiting](Result<std::vector<IpAddress>> found) {
     waiting->done = true;
     if (found) {

@@ -16,15 +16,16 @@ namespace glovebox::egress {
 
 class Session;
 
-// What an attempt to connect came to.
+// The outcome of an attempt to connect.
 struct Dialed {
   bool open = false;                   // Else the session's record says why not,
   int refusal = 502;                   // and the guest is told with this status.
-  const Upstream* upstream = nullptr;  // The host's proxy, if it leads through that.
+  const Upstream* upstream = nullptr;  // The host's proxy, if the connection goes through it.
   std::string early{};                 // What the server has said already.
 };
 
-// Belongs to the coroutine of the session, which outlives it. One thread: that of the event loop.
+// Belongs to the coroutine of the session, and the session outlives it. One thread: that of the
+// event loop.
 class Dialing {
  public:
   explicit Dialing(Session& session) : session_(session) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resolver by c-ares. It opens sockets of its own, which the event loop watches for it.
+// The resolver, built on c-ares. It opens sockets of its own, which the event loop watches for it.
 #include <ares.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Each name server is asked kTries times, and waited for longer each time.
+// Each name server is asked kTries times, with a longer wait each time.
 constexpr int kTimeoutMs = 2'500;
 constexpr int kTries = 2;
 constexpr std::chrono::milliseconds kLookEvery{250};
@@ -102,7 +102,7 @@ struct DnsResolver::Engine {
     hints.ai_family = AF_UNSPEC;
     hints.ai_flags = ARES_AI_NOSORT;
     ++waiting_;
-    // Theirs until told(), which is called in any case.
+    // Owned by c-ares until told(), which is always called.
     auto* const question = new Question{.resolver = *this, .answer = std::move(answer)};
     ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, &Engine::told, question);
     look_later();
@@ -138,7 +138,7 @@ struct DnsResolver::Engine {
     }
   }
 
-  // A socket of c-ares's, which closes it itself.
+  // A socket of c-ares, which closes it itself.
   struct Watched {
     Watched(asio::io_context& loop, int fd) : descriptor(loop, fd) {}
     ~Watched() { (void)descriptor.release(); }
@@ -185,7 +185,7 @@ struct DnsResolver::Engine {
     });
   }
 
-  // For what is decided by time: whom to ask next, and when to give up.
+  // For decisions that depend on time: whom to ask next, and when to give up.
   void look_later() {
     if (looking_ || waiting_ == 0) {
       return;

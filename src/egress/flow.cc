@@ -23,10 +23,10 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t kBlock = 32UL * 1024;
-// A flow of so many bytes is long. Most are not, and need no pipe.
+// A flow with more bytes than this is long. Most are not, and need no pipe.
 constexpr std::uint64_t kLong = 256UL * 1024;
 
-// Of one piece. None where the sender has none.
+// What became of one piece. No bytes if the sender has none.
 struct Moved {
   std::size_t bytes = 0;
   bool ended = false;  // The sender has sent everything; else, without bytes, it is gone.
@@ -54,7 +54,7 @@ asio::awaitable<Moved> copy(tcp::socket& from,
 
 bool would_block() { return errno == EAGAIN || errno == EINTR; }
 
-// A socket that was cut meanwhile has no descriptor, with which splice(2) fails.
+// A socket that was cut meanwhile has no descriptor, so splice(2) fails.
 asio::awaitable<Moved> splice(tcp::socket& from, tcp::socket& to, Pipe& pipe, std::size_t most) {
   error_code ignored;
   ssize_t got = pipe.fill(from.native_handle(), most);
@@ -78,7 +78,7 @@ asio::awaitable<Moved> splice(tcp::socket& from, tcp::socket& to, Pipe& pipe, st
   co_return moved;
 }
 
-// Lets everybody else have a turn, for a flow whose sockets are always ready would not wait.
+// Lets all others have a turn: a flow whose sockets are always ready would never wait.
 asio::awaitable<void> give_way(tcp::socket& socket) {
   co_await asio::post(socket.get_executor(), asio::use_awaitable);
 }
@@ -96,7 +96,7 @@ asio::awaitable<FlowEnd> carry(Session& session, Flow flow) {
   while (passed < flow.most) {
     if (!pipe && !flow.change && passed >= long_at) {
       pipe = session.make_pipe();
-      long_at = passed + kLong;  // Where there is none now, there may be one later.
+      long_at = passed + kLong;  // If there is no pipe now, there may be one later.
     }
     const auto most = static_cast<std::size_t>(
         std::min<std::uint64_t>(flow.most - passed, session.room(flow.direction)));

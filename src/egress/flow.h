@@ -18,7 +18,7 @@ enum class Direction { kOut, kIn };  // As the guest sees it.
 
 enum class FlowEnd {
   kEnded,    // The sender has sent everything.
-  kEnough,   // The bytes that are wanted have passed.
+  kEnough,   // As many bytes as wanted have passed.
   kFailed,   // The sender is gone.
   kStopped,  // The receiver is gone, or the sandbox may have no more bytes.
 };
@@ -26,11 +26,11 @@ enum class FlowEnd {
 struct Flow {
   Direction direction;
   std::uint64_t most = std::numeric_limits<std::uint64_t>::max();  // Bytes.
-  // Changes each piece on its way. Where it is set, no byte takes the way through the kernel.
+  // Changes each piece on its way. If it is set, no byte goes through a pipe of the kernel.
   std::function<void(std::span<char>)> change = {};
 };
 
-// Carries it to its end, and counts every byte (Session::spend).
+// Carries the flow to its end, and counts every byte (Session::spend).
 boost::asio::awaitable<FlowEnd> carry(Session& session, Flow flow);
 
 }  // namespace glovebox::egress

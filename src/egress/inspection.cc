@@ -17,14 +17,14 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr std::size_t kPiece = 16UL * 1024;
-constexpr std::size_t kMostHead = 256UL * 1024;  // Of an answer.
+constexpr std::size_t kMostHead = 256UL * 1024;  // Bytes of an answer's head.
 constexpr std::size_t kLastWords = 256UL * 1024;
 
 bool equal(std::string_view left, std::string_view right) {
   return std::ranges::equal(left, right, [](char a, char b) { return (a | 0x20) == (b | 0x20); });
 }
 
-// What the parser takes for the head of an answer: servers of HTTP/1.0 are old, not wrong.
+// Makes the parser accept the head of an HTTP/1.0 answer: such servers are old, not wrong.
 Result<http::AnswerHead> parse_answer(std::string head) {
   constexpr std::string_view kOld = "HTTP/1.0 ";
   const bool old = head.starts_with(kOld);
@@ -61,8 +61,8 @@ Inspection::Inspection(std::shared_ptr<Session> session,
 
 asio::awaitable<void> Inspection::run(std::shared_ptr<Inspection> self) {
   Inspection& here = *self;
-  // The server first: nothing is promised to the guest that it does not keep. The guest is told in
-  // a way that its programs show, which takes a connection with it.
+  // The server first, so that the guest is promised nothing that the server does not keep. If it
+  // fails, the guest's handshake is still needed: its programs show the reason only within TLS.
   here.session_->await_head();
   const bool genuine = co_await here.server_.handshake();
   const bool met = co_await here.guest_.handshake();
@@ -100,7 +100,7 @@ asio::awaitable<void> Inspection::carry_requests() {
     end();
     co_return;
   }
-  // Whatever the two of them say to each other now; the secret was in the request before it.
+  // Whatever guest and server now say to each other; the secret was in the request before it.
   for (bool more = true; more;) {
     if (!in_.empty()) {
       more = co_await to_server(std::exchange(in_, {}));
@@ -114,7 +114,7 @@ asio::awaitable<void> Inspection::carry_requests() {
   }
 }
 
-// False where no further request is to be read.
+// False if no further request should be read.
 asio::awaitable<bool> Inspection::carry_request() {
   std::size_t searched = 0;
   std::optional<std::size_t> end_of_head;
@@ -152,7 +152,8 @@ asio::awaitable<bool> Inspection::carry_request() {
     co_await refuse(431, filled.error().message());
     co_return false;
   }
-  // Sent as soon as its last bytes are: the answer may come before we hear that they have gone.
+  // Counts as sent as soon as its last bytes are handed over: the answer may come before we hear
+  // that they have gone.
   exchange_ =
       Exchange{.head_only = head.method == "HEAD", .upgrade = head.upgrade, .sent = !has_body};
   sending_ = true;
@@ -207,8 +208,8 @@ asio::awaitable<bool> Inspection::send_body(const Request& request) {
   co_return true;
 }
 
-// A server may answer before it has the whole request, and end the connection. So that the guest
-// sees the answer, what it still sends is read and goes nowhere.
+// A server may answer before it has the whole request, and end the connection. What the guest still
+// sends is read and discarded, so that it sees the answer.
 asio::awaitable<void> Inspection::drain() {
   if (guest_gone_) {
     co_return;
@@ -245,8 +246,8 @@ asio::awaitable<void> Inspection::carry_answers(std::shared_ptr<Inspection> self
   if (self->server_.ended() || !self->exchange_) {
     co_await self->guest_.finish();
   } else {
-    // Half an answer, which must not look whole; a guest that is still sending must not wait for
-    // the rest of it either.
+    // Half an answer must not look whole, and a guest that is still sending must not wait for the
+    // rest of it.
     self->session_->guest().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   }
   self->over_ = true;
@@ -258,7 +259,7 @@ asio::awaitable<void> Inspection::carry_answers(std::shared_ptr<Inspection> self
   }
 }
 
-// False where no further answer comes.
+// False if no further answer comes.
 asio::awaitable<bool> Inspection::carry_answer() {
   std::size_t searched = 0;
   std::optional<std::size_t> end_of_head;
@@ -330,7 +331,7 @@ asio::awaitable<bool> Inspection::pass_body(const http::AnswerHead& answer) {
     if (server_.ended()) {
       exchange_.reset();
     }
-    co_return false;  // Its end was that of the connection.
+    co_return false;  // The body ended with the connection.
   }
   http::BodyDecoder body(answer.head);
   std::vector<char> ignored(kPiece);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inspection: a connection to a host whose requests secrets are filled into, or are recorded, read
-// within TLS. The guest speaks TLS with us, and we speak TLS with the server, whose certificate is
-// checked as any client would.
+// Inspection: a connection whose requests are read within TLS, because secrets are filled into them
+// or because they are recorded. The guest speaks TLS with us, and we speak TLS with the server,
+// whose certificate is checked as any client would.
 //
-// HTTP/1.1, one exchange after the other: a request goes on when the answer to the one before it
-// has been passed on, so that answers cannot be mixed up.
+// HTTP/1.1, one exchange after the other: a request is passed on only after the answer to the one
+// before it, so that answers cannot be mixed up.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -42,7 +42,7 @@ class Inspection : public std::enable_shared_from_this<Inspection> {
   static boost::asio::awaitable<void> run(std::shared_ptr<Inspection> self);
 
  private:
-  // What the answers' side has to know of the request that waits for one.
+  // What the coroutine that carries answers has to know of the request that waits for one.
   struct Exchange {
     bool head_only = false;  // HEAD: the answer has no body.
     bool upgrade = false;    // It may become a WebSocket.
@@ -72,11 +72,11 @@ class Inspection : public std::enable_shared_from_this<Inspection> {
   Tape* const tape_;
   TlsStream guest_;
   TlsStream server_;
-  std::string in_;     // Of the guest, decrypted and not worked on yet.
-  std::string early_;  // Likewise of the server.
+  std::string in_;     // From the guest, decrypted and not processed yet.
+  std::string early_;  // Likewise from the server.
   std::optional<Exchange> exchange_;
-  std::unique_ptr<TapedExchange> taped_;  // Likewise, where it is recorded.
-  bool taping_ = false;                   // What the guest is told belongs to it.
+  std::unique_ptr<TapedExchange> taped_;  // The same exchange, if it is recorded.
+  bool taping_ = false;                   // What the guest is told belongs to `taped_`.
   bool raw_ = false;                      // It is a WebSocket now.
   bool guest_gone_ = false;
   bool sending_ = false;                // A request is on its way.

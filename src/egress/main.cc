@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox-egress: the only way out of one sandbox. On descriptor 0 the socket to glovebox
-// (spec/egress_protocol.h), on 1 a socket that listens in the sandbox's network namespace, on 3 one
-// that gets questions about names there.
+// glovebox-egress: the only way out of one sandbox. Descriptor 0 is the socket to glovebox
+// (spec/egress_protocol.h), 1 a socket that listens in the sandbox's network namespace, and 3 a
+// socket that receives questions about names there.
 #include <unistd.h>
 
 #include <array>
@@ -30,11 +30,11 @@ namespace {
 constexpr int kControl = STDIN_FILENO;
 constexpr int kListener = STDOUT_FILENO;
 constexpr int kNames = 3;
-// For the records of what is cut at the end.
+// For the records of connections that are cut at the end.
 constexpr std::chrono::milliseconds kLastWords{1'000};
 constexpr std::size_t kMostLeft = 20;
 
-// The payload of the next message, which has to be this one.
+// The payload of the next message, which must be `wanted`.
 Result<std::string> read_message(FrameParser& parser, Message wanted) {
   std::array<char, 64 * 1024> block{};
   for (;;) {
@@ -127,7 +127,7 @@ Result<void> serve() {
     loop.restart();
     loop.run_for(kLastWords);
   }
-  // What waits for an answer still refers to what is about to go.
+  // Coroutines that wait for an answer still refer to objects that are about to be destroyed.
   ::_exit(0);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// 198.18.0.1 and those behind it.
+// 198.18.0.1 and the addresses after it.
 constexpr std::uint32_t kFirst = (198U << 24U) | (18U << 16U) | 1U;
 
 // RFC 1035, 4.1.1 and 3.2.
@@ -20,7 +20,7 @@ constexpr std::uint16_t kTypeA = 1;
 constexpr std::uint16_t kClassInternet = 1;
 enum class Code : std::uint8_t { kNone = 0, kFormat = 1, kServer = 2, kNoName = 3, kNot = 4 };
 
-// A proxy with other rules may follow this one.
+// Not longer, because a proxy with other rules may replace this one.
 constexpr std::uint32_t kSeconds = 60;
 
 // FNV-1a.
@@ -43,7 +43,7 @@ void put16(Bytes& bytes, std::size_t value) {
 
 struct Question {
   std::string name;     // In lower case, without the dot of the root.
-  std::size_t end = 0;  // Behind its type and class.
+  std::size_t end = 0;  // After its type and class.
   std::uint16_t type = 0;
   std::uint16_t kind = 0;
 };
@@ -59,7 +59,7 @@ std::optional<Question> read_question(std::span<const std::uint8_t> bytes) {
     if (length == 0) {
       break;
     }
-    // Two bits say that the name goes on elsewhere: no question needs that.
+    // Two bits say that the name continues elsewhere: no question needs that.
     if (length > 63 || at + length > bytes.size() || at + length - kHead > kMostName) {
       return std::nullopt;
     }

@@ -10,8 +10,8 @@
 
 namespace glovebox::egress {
 
-// A packet to an address of ours would come from that very address: the kernel says so when a
-// socket for datagrams is connected, which sends none.
+// A packet to one of this machine's addresses would come from that very address. The kernel tells
+// the source address when a datagram socket is connected, which sends nothing.
 AddressOwner owner_of(const IpAddress& address) {
   constexpr in_port_t kAnyPort = 9;
   sockaddr_storage target{};

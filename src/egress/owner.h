@@ -7,8 +7,8 @@
 
 namespace glovebox::egress {
 
-// As the kernel's routes have it at this moment; nothing is sent. Where there is no route to it, it
-// is nobody's. Any thread.
+// According to the kernel's routes at this moment; nothing is sent. An address without a route is
+// kOther. Any thread.
 AddressOwner owner_of(const IpAddress& address);
 
 }  // namespace glovebox::egress

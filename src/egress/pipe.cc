@@ -10,10 +10,10 @@
 namespace glovebox::egress {
 namespace {
 
-// Not more, although the kernel would give it: what is on its way should fit into a processor's
-// cache, for the guest reads it next (bench/network).
+// The kernel would give more, but what is on its way should fit into a processor's cache, because
+// the guest reads it next (bench/network).
 constexpr int kSize = 256 * 1024;
-// Less than this the kernel gives a user who has many pipes; then copying is as good.
+// The kernel gives less than this to a user who has many pipes; then copying is as good.
 constexpr int kUseful = 64 * 1024;
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace glovebox::egress {
 
-// What the pipes of one thread share. It must outlive them.
+// What the pipes of one thread share. Must outlive them.
 struct Pipes {
   std::size_t in_use = 0;
   Placement placement;
@@ -20,16 +20,16 @@ struct Pipes {
 
 class Pipe {
  public:
-  // Null where there are `most` already, or where the kernel gives none of a useful size.
+  // Null if there are `most` already, or if the kernel gives none of a useful size.
   static std::unique_ptr<Pipe> make(Pipes& all, std::size_t most);
-  // With the last pipe the thread may run on every processor again.
+  // When the last pipe is gone, the thread may run on every processor again.
   ~Pipe();
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
 
-  // As read(2) of a socket that does not block, of at most so many bytes. The pipe must be empty.
+  // Like read(2) from a nonblocking socket, of at most `most` bytes. The pipe must be empty.
   ssize_t fill(int socket, std::size_t most);
-  // As write(2) to such a socket, of what the pipe holds.
+  // Like write(2) to a nonblocking socket, of what the pipe holds.
   ssize_t drain(int socket);
   // Keeps the thread on the processor where the reader of this socket works, for as long as there
   // are pipes. Cheap enough for every piece.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Playback: finds in a recording what answers a request. Each answer is given once, in the order in
-// which those of the same request were recorded. Pure; one thread.
+// Playback: finds the answer to a request in a recording. Each answer is given once; answers to the
+// same request are given in the order in which they were recorded. Pure; one thread.
 #pragma once
 
 #include <cstddef>
@@ -14,30 +14,31 @@
 
 namespace glovebox::egress {
 
-// What ConnectionRecord::rule says of what a recording has not, or has more than was asked for.
+// What ConnectionRecord::rule says if the recording lacks what the guest asks for, or has something
+// that the guest does not ask for.
 inline constexpr std::string_view kRecordingRule = "recording";
 
 class Playback {
  public:
   explicit Playback(Recording recording);
 
-  // What became of the next attempt to connect there. Where there were fewer, it is as open as the
-  // last one. Null where nothing is recorded of the place.
+  // The outcome of the next recorded attempt to connect there; after the last one, that one again.
+  // Null if nothing is recorded for the place.
   const RecordedOpening* open(const Place& place);
 
-  // The answer to a request by its asked_hash(); null where there is none (left).
+  // The answer to a request by its asked_hash(); null if there is none, or none left.
   const RecordedExchange* answer(const Place& place, bool secure, std::string_view asked);
 
-  // The next connection to the place that was not read, likewise.
+  // The next connection to the place that was not read; null likewise.
   const RecordedExchange* connection(const Place& place);
-  // Whether the server said something first in that one.
+  // Whether the server spoke first in the connection that connection() would return.
   [[nodiscard]] bool server_begins(const Place& place) const;
 
-  // What is recorded and was not asked for.
+  // The exchanges that are recorded and were not asked for.
   void each_left(const std::function<void(const RecordedExchange&)>& sink) const;
 
  private:
-  // Indices of what waits for its turn, in order.
+  // Indices into the recording, in order; those from `next` on are left.
   struct Queue {
     std::vector<std::size_t> items{};
     std::size_t next = 0;

@@ -19,19 +19,19 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 
-// How often sessions are looked at for their time, and a full house for room.
+// How often to look for sessions that are out of time.
 constexpr auto kLook = 1s;
 constexpr auto kPause = 20ms;
 constexpr auto kPaceStep = 100ms;
-// Refused ones count, too: behind them nobody listens any more.
+// Refused connections count, too. After this many, nobody listens any more.
 constexpr std::uint64_t kMostAccepted = 200'000;
-// With a rate, bytes go in pieces of this size at least, and of a tenth of a second.
+// If there is a rate, pieces have the bytes of a tenth of a second, but at least this many.
 constexpr std::uint64_t kLeastPiece = 32UL * 1024;
 constexpr std::uint64_t kPiecesASecond = 10;
 // So that a guest that only asks does not take a processor: 3,200 questions a second.
 constexpr unsigned kQuestionsAtOnce = 64;
 
-// How long these bytes, a piece of a connection, take at so many a second.
+// How long these bytes, a piece of a connection, take at `rate` bytes a second.
 std::chrono::microseconds time_of(std::uint64_t bytes, std::uint64_t rate) {
   return std::chrono::microseconds(bytes * 1'000'000 / rate);
 }
@@ -86,7 +86,7 @@ std::uint64_t Proxy::room(Direction direction) const {
   const bool out = direction == Direction::kOut;
   const std::uint64_t most = out ? bounds().sent : bounds().received;
   const std::uint64_t had = out ? sent_ : received_;
-  // One more than there may be is too many, which is noticed.
+  // One byte more than allowed, so that an excess is noticed.
   const std::uint64_t left = had < most ? most - had + 1 : 1;
   return bounds().rate == 0 ? left
                             : std::min(left, std::max(kLeastPiece, bounds().rate / kPiecesASecond));
@@ -101,7 +101,7 @@ asio::awaitable<void> Proxy::pace(std::uint64_t sent, std::uint64_t received) {
   received_until_ = std::max(received_until_, now) + time_of(received, bounds().rate);
   const auto until = sent > 0 ? sent_until_ : received_until_;
   asio::steady_timer timer(surroundings_.loop);
-  // In steps, so that a sandbox that ends does not wait for it.
+  // In steps, so that a sandbox that ends does not have to wait.
   for (auto at = now; at < until && !stopped_; at = std::chrono::steady_clock::now()) {
     error_code ignored;
     timer.expires_after(std::min<std::chrono::steady_clock::duration>(until - at, kPaceStep));
@@ -147,7 +147,7 @@ asio::awaitable<void> Proxy::answer_questions() {
   }
 }
 
-// Where a connection was to go that has been led here.
+// The original destination of a connection that was redirected here.
 std::optional<Place> Proxy::aim_of(const asio::ip::tcp::endpoint& endpoint) const {
   if (endpoint == own_) {
     return std::nullopt;

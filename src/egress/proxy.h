@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proxy: accepts the connections of one sandbox, and carries those that the rules allow. Programs
-// that know proxies ask it; the connections of others are led to it, and where they were to go is
-// the address that they have been accepted at. It also answers questions about names.
+// that know proxies ask it; the connections of others are redirected to it, and the address at
+// which such a connection is accepted is its destination. It also answers questions about names.
 //
 // One thread: that of the event loop, which must not end before this object.
 #pragma once
@@ -30,20 +30,20 @@
 
 namespace glovebox::egress {
 
-// What one sandbox may have. A guest can use it all up, and hurts itself alone.
+// What one sandbox may have. A guest that uses it all up hurts only itself.
 struct Bounds {
   std::size_t sessions = 128;           // At a time; further ones wait to be accepted.
-  std::uint64_t connections = 100'000;  // In all.
-  std::uint64_t sent = 64ULL << 30;     // Bytes out, in all.
+  std::uint64_t connections = 100'000;  // In total.
+  std::uint64_t sent = 64ULL << 30;     // Bytes out, in total.
   std::uint64_t received = 64ULL << 30;
   std::size_t head = 64UL * 1024;     // Bytes of a request's head, or of an upstream's answer.
   std::chrono::seconds for_head{30};  // Until a head is whole.
   std::chrono::seconds for_dial{15};  // For each address, and for a lookup or an upstream.
   std::chrono::seconds idle{300};     // Without a byte in either direction.
   std::uint64_t rate = 0;             // Bytes a second in each direction; 0: as fast as it goes.
-  std::size_t pipes = 32;             // At a time; what finds none is copied.
+  std::size_t pipes = 32;             // At a time; a flow that gets none is copied.
 
-  // With what the order allows, where that is less.
+  // The lower of each bound and what the order allows.
   [[nodiscard]] Bounds within(const NetworkBudget& budget) const;
 };
 
@@ -60,11 +60,11 @@ struct Surroundings {
   OwnerOf owner_of;
   std::function<void(const ConnectionRecord&)> tell;  // Once for each connection, at its end.
   std::function<bool()> may_accept;                   // False: not now.
-  // Null where the sandbox has no secrets, and is not recorded; or has none over TLS.
+  // `filler` is null if the order has no credentials, and `authority` if they have no key for TLS.
   const CredentialFiller* filler = nullptr;
   const TlsAuthority* authority = nullptr;
-  Tape* tape = nullptr;          // Of a sandbox whose connections are recorded,
-  Playback* playback = nullptr;  // or answered from a recording.
+  Tape* tape = nullptr;          // If the sandbox's connections are recorded,
+  Playback* playback = nullptr;  // or if they are answered from a recording.
   Bounds bounds{};
 };
 
@@ -72,14 +72,14 @@ class Session;
 
 class Proxy {
  public:
-  // Takes over a listening TCP socket, and one that gets questions about names.
+  // Takes over a listening TCP socket, and a socket that receives questions about names.
   Proxy(Surroundings surroundings, int listener, int names);
   ~Proxy();
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;
 
   void start();
-  // Accepts no more, and cuts what there is. The event loop runs out of work after that.
+  // Accepts no more connections, and cuts those that exist. The event loop then runs out of work.
   void stop();
 
   // For sessions.
@@ -87,12 +87,12 @@ class Proxy {
   [[nodiscard]] const Bounds& bounds() const { return surroundings_.bounds; }
   void enter(Session* session) { sessions_.insert(session); }
   void leave(Session* session, const ConnectionRecord& connection);
-  // Counts bytes. Why there are too many, a literal; empty where there are not.
+  // Counts bytes. Returns why there are too many, as a literal; empty if there are not.
   std::string_view spend(std::uint64_t sent, std::uint64_t received);
-  // How many bytes a piece may have, so that it is not far beyond the budget or its rate.
+  // How many bytes a piece may have, so that it does not far exceed the budget or its rate.
   [[nodiscard]] std::uint64_t room(Direction direction) const;
   std::unique_ptr<Pipe> make_pipe() { return Pipe::make(pipes_, bounds().pipes); }
-  // Waits until these bytes, of one direction, are within the rate.
+  // Waits until these bytes, which went in one direction, are within the rate.
   boost::asio::awaitable<void> pace(std::uint64_t sent, std::uint64_t received);
 
  private:
@@ -105,7 +105,7 @@ class Proxy {
 
   Surroundings surroundings_;
   boost::asio::ip::tcp::acceptor acceptor_;
-  boost::asio::ip::tcp::endpoint own_;  // Where those connect to who know of us.
+  boost::asio::ip::tcp::endpoint own_;  // Where guests that know the proxy connect.
   boost::asio::ip::udp::socket questions_;
   Names names_;
   boost::asio::steady_timer pause_;
@@ -116,7 +116,7 @@ class Proxy {
   std::uint64_t sent_ = 0;
   std::uint64_t received_ = 0;
   Pipes pipes_;
-  // When what has passed so far would be through at the budget's rate.
+  // When the bytes so far would have passed at the budget's rate.
   std::chrono::steady_clock::time_point sent_until_{};
   std::chrono::steady_clock::time_point received_until_{};
   bool stopped_ = false;

@@ -63,7 +63,7 @@ void Recorder::listen() {
     if (error) {
       std::exchange(closed_, {})();
     } else {
-      listen();  // Nothing is said after the order; what is said all the same means nothing.
+      listen();  // Glovebox sends nothing after the order; anything that comes is ignored.
     }
   });
 }

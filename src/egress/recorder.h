@@ -23,7 +23,7 @@ class Recorder {
   void ready();
   void tell(const ConnectionRecord& connection);
   void keep(std::string_view recorded);  // Bytes of a recording.
-  void cut();                            // What comes now is not in it.
+  void cut();                            // What follows is not in the recording.
 
   // So much is unsent that no new connection should be accepted.
   [[nodiscard]] bool full() const;

@@ -55,7 +55,7 @@ Result<RecordedTurn> decode_turn(std::string_view payload) {
              : malformed();
 }
 
-// What exchanges are put together from. A number that was used before is another exchange's.
+// Puts exchanges together from frames. A number that is used again begins another exchange.
 class Assembly {
  public:
   Result<void> take(const Frame& frame) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recording: what a sandbox asked servers and what they answered, as bytes that a journal keeps and
-// `glovebox replay` answers from. It is written and read by the proxy alone.
+// `glovebox replay` answers from. Only the proxy writes and reads it.
 //
 // It is a sequence of frames (base/frame.h) whose channel is the number of an exchange, so that
-// those of several connections may be mixed, and so that it may end anywhere: what has no end yet
-// is left out.
+// exchanges of several connections may be mixed, and so that the recording may end anywhere: an
+// exchange without an end is left out.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ struct RecordedOpening {
   ConnectionRecord connection{};
 };
 
-// A part of a connection that is not read, in the order in which it was carried.
+// One part of a connection that is not read; parts are in the order in which they were carried.
 struct RecordedTurn {
   bool of_guest = false;
   std::uint64_t size = 0;  // Of the guest's bytes,
   std::string sha256{};    // which are not kept.
-  std::string bytes{};     // Of the server's.
+  std::string bytes{};     // The server's.
 };
 
 // A request with its answer; or a connection that is not read.
@@ -58,7 +58,7 @@ struct Recording {
   std::vector<RecordedOpening> openings{};
   std::vector<RecordedExchange> exchanges{};  // Those that have ended, in the order they began in.
 
-  // kInvalid for what is none, or has more than kMostRecorded bytes. Takes any bytes.
+  // kInvalid if it is not a recording, or has more than kMostRecorded bytes. Takes any bytes.
   static Result<Recording> parse(std::string_view bytes);
 };
 
@@ -66,8 +66,8 @@ struct Recording {
 enum class RecordedPart : std::uint8_t {
   kOpening = 1,  // Of no exchange.
   kBegin = 2,
-  kAsked = 3,   // Of a request, when it is whole.
-  kSent = 4,    // Of the guest, where nothing is read.
+  kAsked = 3,   // A request is whole.
+  kSent = 4,    // The guest has sent a turn, on a connection that is not read.
   kAnswer = 5,  // Bytes.
   kEnd = 6,
 };
@@ -75,6 +75,6 @@ enum class RecordedPart : std::uint8_t {
 [[nodiscard]] std::string encode(const RecordedOpening& opening);
 // What is known of an exchange when it begins.
 [[nodiscard]] std::string encode_begin(const RecordedExchange& exchange);
-[[nodiscard]] std::string encode_turn(const RecordedTurn& turn);  // Of the guest.
+[[nodiscard]] std::string encode_turn(const RecordedTurn& turn);  // The guest's.
 
 }  // namespace glovebox::egress

@@ -31,7 +31,7 @@ asio::awaitable<void> Relay::tunnel(std::shared_ptr<Relay> self) {
   if (Tape* const tape = session.surroundings().tape; tape != nullptr) {
     here.taped_ = std::make_unique<TapedExchange>(*tape, here.place_);
   }
-  // Beside what follows: there are servers that speak first.
+  // Runs beside what follows, because some servers speak first.
   asio::co_spawn(session.guest().get_executor(), bring_in(self), asio::detached);
   bool more = co_await session.hear_client(here.place_);
   if (!more) {
@@ -44,7 +44,7 @@ asio::awaitable<void> Relay::tunnel(std::shared_ptr<Relay> self) {
     more = co_await here.send_out(std::exchange(session.heard(), {}));
   }
   FlowEnd end = more ? FlowEnd::kEnded : FlowEnd::kStopped;
-  // Asio waits for ever where it is asked for more after the end, or after an error.
+  // Asio waits forever if it is asked for more after the end, or after an error.
   if (more && !session.guest_ended()) {
     end = co_await carry(session, here.going_out());
   }
@@ -80,8 +80,8 @@ asio::awaitable<void> Relay::forward(std::shared_ptr<Relay> self,
   }
 }
 
-// It ends where the request's head says, and nothing behind it goes on. So the server sees no
-// request that we have not read.
+// The body ends where the request's head says, and nothing after it is passed on. So the server
+// sees no request that we have not read.
 asio::awaitable<bool> Relay::send_body(const Request& request, http::BodyDecoder& body) {
   std::string& heard = session_->heard();
   std::vector<char> block(kPiece);
@@ -104,7 +104,7 @@ asio::awaitable<bool> Relay::send_body(const Request& request, http::BodyDecoder
     if (taped_) {
       taped_->sent({block.data(), step->produced});
     }
-    // Before its last bytes go out: the answer may be there before we hear that they have gone.
+    // Before the last bytes go out: the answer may arrive before we hear that they have gone.
     if (taped_ && body.done()) {
       taped_->asked();
     }
@@ -132,8 +132,8 @@ asio::awaitable<bool> Relay::send_out(std::string bytes) {
   co_return more && !error;
 }
 
-// All that comes of the server, as it comes, until it ends. What it says can hurt the guest alone,
-// who chose to ask it.
+// Everything from the server, as it comes, until it ends. What the server says can hurt only the
+// guest, which chose to ask it.
 asio::awaitable<void> Relay::bring_in(std::shared_ptr<Relay> self) {
   Relay& here = *self;
   Session& session = *here.session_;
@@ -159,7 +159,7 @@ asio::awaitable<void> Relay::bring_in(std::shared_ptr<Relay> self) {
   }
 }
 
-// Of `most` bytes, with which a request is whole; or until the guest has sent everything.
+// Ends after `most` bytes, which complete a request, or when the guest has sent everything.
 Flow Relay::going_out(std::uint64_t most) {
   Flow flow{.direction = Direction::kOut, .most = most};
   if (taped_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relay: a connection to a server whose bytes go on as they come: those of a tunnel, or one request
-// of plain HTTP with its answer. What is read within TLS is an Inspection.
+// Relay: a connection to a server whose bytes are passed on as they come: those of a tunnel, or of
+// one plain HTTP request and its answer. An Inspection is for what is read within TLS.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class Relay : public std::enable_shared_from_this<Relay> {
 
   // Both carry the connection until it ends.
   static boost::asio::awaitable<void> tunnel(std::shared_ptr<Relay> self);
-  // `asked` is the head before secrets were filled into it. Of what the guest sends after its
-  // request, nothing goes on.
+  // `asked` is the head before secrets were filled into it. Nothing that the guest sends after its
+  // request is passed on.
   static boost::asio::awaitable<void> forward(std::shared_ptr<Relay> self,
                                               Request request,
                                               http::Head asked);

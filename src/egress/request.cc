@@ -33,7 +33,7 @@ std::optional<std::uint16_t> parse_port(std::string_view text) {
   return port;
 }
 
-// Of the connection with us (RFC 9110, 7.6.1), and what is written anew.
+// Headers that concern only the connection with us (RFC 9110, 7.6.1), or that are written anew.
 bool is_for_us(std::string_view name, const http::Headers& headers) {
   constexpr std::array<std::string_view, 11> kNames = {"connection",
                                                        "content-length",
@@ -50,7 +50,7 @@ bool is_for_us(std::string_view name, const http::Headers& headers) {
          http::has_token(headers, "connection", name);
 }
 
-// All but what says how long the connection lasts, and the empty line.
+// All of the head except what says how long the connection lasts, and the empty line.
 std::string head_start(const Request& request, bool whole_url) {
   const std::string host = request.place.to_authority(request.secure ? kHttpsPort : kHttpPort);
   const http::Head& head = request.head;

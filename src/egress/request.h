@@ -17,18 +17,18 @@ namespace glovebox::egress {
 // A place as a guest names it. Values: any thread.
 struct Place {
   std::string host;                    // In lower case: a host name, or an address in its one form.
-  std::optional<IpAddress> address{};  // Where the host is one.
+  std::optional<IpAddress> address{};  // If the host is one.
   std::uint16_t port = 0;
 
   // "example.com:443", "[2001:db8::1]:443".
   [[nodiscard]] std::string to_text() const;
-  // The same without the port where it is this one, as a Host header has it.
+  // The same, but without the port if it is `usual_port`, as in a Host header.
   [[nodiscard]] std::string to_authority(std::uint16_t usual_port) const;
 };
 
-// HOST, HOST:PORT, [IPv6] or [IPv6]:PORT. Nothing for what is anything else: user information,
-// other spellings of addresses, IPv4 within IPv6, zones, a dot at the end, a port of 0. A port that
-// is absent is `port`; where that is 0, it must not be absent.
+// HOST, HOST:PORT, [IPv6] or [IPv6]:PORT. Nothing for anything else: user information, other
+// spellings of addresses, IPv4 within IPv6, zones, a dot at the end, a port of 0. A missing port is
+// `port`; if that is 0, the text must have a port.
 std::optional<Place> parse_place(std::string_view text, std::uint16_t port);
 
 struct Request {
@@ -48,16 +48,17 @@ std::variant<Request, http::BadRequest> parse_request_at(const Place& place,
                                                          std::string_view bytes,
                                                          bool secure = false);
 
-// The head with which the request goes on to its server, or in the form for another proxy to
+// The head with which the request is passed on to its server or, in the form for another proxy, to
 // `upstream`: written anew from what was read, without anything that was for us, with the framing
-// of the body as BodyWriter writes it, and asking the server to close the connection.
+// of the body as frame_piece() writes it, and asking the server to close the connection.
 std::string onward_head(const Request& request, const Upstream* upstream);
 
-// As onward_head(), for a server that the connection stays open with. An upgrade to WebSocket goes
-// on.
+// As onward_head(), for a server to which the connection stays open. An upgrade to WebSocket is
+// passed on.
 std::string kept_head(const Request& request);
 
-// Removes what is of one connection (RFC 9110, 7.6.1), and what the head's own members say anyway.
+// Removes the headers that concern one connection only (RFC 9110, 7.6.1), and those that repeat
+// what the members of `head` say.
 void drop_hop_by_hop(http::Head& head);
 
 // The head that asks another proxy for a tunnel.

@@ -20,7 +20,7 @@ namespace glovebox::egress {
 class Resolver {
  public:
   // The addresses of a name, at most kMostAddresses, as name servers told them: nobody has checked
-  // them. kNotFound where there are none, kUnavailable where no name server answered.
+  // them. kNotFound if there are none, kUnavailable if no name server answered.
   using Answer = std::function<void(Result<std::vector<IpAddress>>)>;
   static constexpr std::size_t kMostAddresses = 16;
 
@@ -29,8 +29,8 @@ class Resolver {
   virtual void resolve(const std::string& name, Answer answer) = 0;
 };
 
-// One that asks these name servers over DNS. Its making may read files; nothing else of it does. A
-// lookup takes 15 seconds at most.
+// Asks the given name servers over DNS. Only make() may read files. A lookup takes at most 15
+// seconds.
 class DnsResolver final : public Resolver {
  public:
   static Result<std::unique_ptr<DnsResolver>> make(const std::vector<Endpoint>& name_servers);
@@ -38,7 +38,7 @@ class DnsResolver final : public Resolver {
   DnsResolver(const DnsResolver&) = delete;
   DnsResolver& operator=(const DnsResolver&) = delete;
 
-  // To be called once, before the first resolve(). The loop must not end before this object.
+  // Must be called once, before the first resolve(). The loop must not end before this object.
   void run_on(boost::asio::io_context& loop);
 
   void resolve(const std::string& name, Answer answer) override;

@@ -46,7 +46,7 @@ Route choose_route(const Order& order, const Place& place, bool connect, const O
                             .rule = std::move(decision.rule),
                             .upstream = &*upstream};
     case NameDecision::Fate::kOpen:
-      // Only an address can allow it, so it must be ours to look up.
+      // Only an address can allow it, so we have to look it up ourselves.
       return {.way = Way::kDirect, .rule = std::move(decision.rule)};
   }
   return {};

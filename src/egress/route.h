@@ -17,7 +17,7 @@ struct Route {
   enum class Way {
     kDenied,
     kDirect,    // Each address has to pass allowed_addresses() before it is dialed.
-    kUpstream,  // By name, which the proxy of this host looks up.
+    kUpstream,  // By name, which this host's own proxy looks up.
   };
   Way way = Way::kDenied;
   std::string rule;                    // What decided so far.
@@ -27,14 +27,14 @@ struct Route {
 // Whose an address is, on this machine.
 using OwnerOf = std::function<AddressOwner(const IpAddress&)>;
 
-// Nothing has been looked up yet. An address is decided about here already; of special ones none
-// goes upstream, where they would be another machine's.
+// Nothing has been looked up yet. If the place is an address, it is decided here already; special
+// addresses never go upstream, where they would be another machine's.
 Route choose_route(const Order& order, const Place& place, bool connect, const OwnerOf& owner_of);
 
 // Of the addresses that the place has, those that may be dialed, in their order; IPv4 first.
 struct Candidates {
   std::vector<IpAddress> allowed{};
-  std::string rule;  // That allowed the first of them; or, where there is none, denied one.
+  std::string rule;  // What allowed the first of them; or, if there is none, denied one.
 };
 Candidates allowed_addresses(const Order& order,
                              const Place& place,

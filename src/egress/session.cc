@@ -26,11 +26,11 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t kPiece = 32UL * 1024;
-// Requests to this port are read, and so are held to the host that they were connected to.
+// Requests to this port are read, so they must name the host that the guest connected to.
 constexpr std::uint16_t kHttpPort = 80;
-// The kernel's buffers of a connection are charged to nobody's sandbox.
+// Bounded, because the kernel's buffers of a connection are not charged to any sandbox.
 constexpr int kKernelBuffer = 256 * 1024;
-// What is read of a guest that goes on sending after it was refused, so that it sees the answer.
+// Bytes to read from a guest that still sends after a refusal, so that it sees the answer.
 constexpr std::size_t kLastWords = 256UL * 1024;
 
 void bound_buffers(tcp::socket& socket) {
@@ -80,7 +80,7 @@ Session::Session(Proxy& proxy, Socket guest, std::optional<Place> aim, std::stri
 Session::~Session() { proxy_.leave(this, record_); }
 
 asio::awaitable<void> Session::run(std::shared_ptr<Session> self) {
-  // Kept here: the work itself knows only `this`.
+  // `self` keeps the session alive: work() only has `this`.
   co_await self->work();
 }
 
@@ -121,8 +121,8 @@ bool Session::is_blind(const Place& place) const {
   return tls || (place.port != kHttpPort && !filled);
 }
 
-// What was to be a connection to this place: nothing is said to the guest that it would take for an
-// answer of the server.
+// Carries a connection that the guest believes to lead to this place, so nothing is said to the
+// guest that it would take for an answer of the server.
 asio::awaitable<void> Session::carry_blindly(Place place) {
   record_.host = place.host;
   record_.port = place.port;
@@ -195,7 +195,7 @@ asio::awaitable<bool> Session::read_head() {
   co_return true;
 }
 
-// False where there is no connection, which the record explains.
+// False if there is no connection; the record says why.
 asio::awaitable<bool> Session::connect_out(const Request& request) {
   const Surroundings& here = proxy_.surroundings();
   if (!over_budget_.empty()) {
@@ -265,8 +265,8 @@ asio::awaitable<void> Session::carry_tunnel(const Place& place) {
   }
 }
 
-// Whether the first to say something is the guest. Until then nobody knows whether it will speak
-// TLS, and there are servers that speak first.
+// Whether the guest is the first to say something. Until it does, nobody knows whether it will
+// speak TLS, and some servers speak first.
 asio::awaitable<bool> Session::guest_begins() {
   if (!dialed_.early.empty() || !heard_.empty()) {
     co_return dialed_.early.empty();
@@ -291,7 +291,7 @@ asio::awaitable<bool> Session::guest_begins() {
   co_return !race->server_spoke;
 }
 
-// What is said within TLS, for secrets that are filled in there, or for a recording.
+// Reads what is said within TLS, to fill secrets in there, or for a recording.
 asio::awaitable<void> Session::read_within(const Place& place) {
   const Surroundings& here = proxy_.surroundings();
   const std::string from_guest = std::exchange(heard_, {});
@@ -319,8 +319,8 @@ asio::awaitable<bool> Session::hear() {
   co_return !error;
 }
 
-// Whoever speaks TLS to a name must ask for that name: behind one address there may be hosts that
-// no rule allows.
+// A guest that speaks TLS to a name must ask for that name: behind one address there may be hosts
+// that no rule allows.
 asio::awaitable<bool> Session::hear_client(const Place& place) {
   using State = ClientHello::State;
   ClientHello hello{.state = State::kPartial};

@@ -10,8 +10,8 @@ namespace glovebox::egress {
 namespace {
 
 constexpr std::size_t kPiece = 256UL * 1024;
-// So much of an answer is held back until what follows shows whether a secret begins in it. Unlike
-// the guest, nobody can see from a recording how long that took.
+// This much of an answer is held back until what follows shows whether a secret begins in it. A
+// guest could see the delay, but a recording does not show it.
 constexpr std::size_t kHeldBack = CredentialRules::kMaxHeaderValue;
 
 RecordedExchange beginning_of(const Place& place, bool secure, const http::Head& head) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tape: writes a recording of what passes the proxy. TapedExchange: what passes of one request and
-// its answer, or of one connection that is not read.
+// Tape: writes a recording of what passes through the proxy. TapedExchange: one request and its
+// answer, or one connection that is not read.
 //
-// It gets what the guest sends before secrets are filled in, and what a guest is told after they
+// It gets what the guest sends before secrets are filled in, and what the guest is told after they
 // are hidden. Of requests it keeps method, target and a hash; neither headers nor bodies, which may
-// hold what is a guest's own to know.
+// hold what only the guest should know.
 //
 // One thread: that of the event loop.
 #pragma once
@@ -23,8 +23,8 @@ namespace glovebox::egress {
 
 class Tape {
  public:
-  // `keep` gets whole frames, `full` is called once: when what comes next would exceed `room`
-  // bytes, and neither it nor anything after it is recorded.
+  // `keep` gets whole frames. `full` is called once, when the next frame would exceed `room` bytes;
+  // neither that frame nor anything after it is recorded.
   Tape(std::uint64_t room,
        std::function<void(std::string_view bytes)> keep,
        std::function<void()> full)
@@ -45,22 +45,22 @@ class Tape {
 
 class TapedExchange {
  public:
-  // Of a request that was read, with an answer in which the filler's secrets are hidden. The tape
+  // For a request that was read, with an answer in which the filler's secrets are hidden. The tape
   // and the filler, which may be null, outlive it.
   TapedExchange(Tape& tape,
                 const CredentialFiller* filler,
                 const Place& place,
                 bool secure,
                 const http::Head& head);
-  // Of a connection.
+  // For a connection that is not read.
   TapedExchange(Tape& tape, const Place& place);
   TapedExchange(const TapedExchange&) = delete;
   TapedExchange& operator=(const TapedExchange&) = delete;
 
-  void sent(std::string_view bytes);  // Of the body, without its framing; or of the connection.
+  void sent(std::string_view bytes);  // Bytes of the body without framing, or of the connection.
   void asked();                       // The request is whole.
   void answered(std::string_view bytes);
-  void end(RecordedExchange::End how);  // At the first call.
+  void end(RecordedExchange::End how);  // Only the first call counts.
 
  private:
   void tell_sent();
@@ -71,10 +71,10 @@ class TapedExchange {
   const Place place_;
   const bool secure_ = false;
   const bool raw_;
-  const CredentialFiller* hiding_ = nullptr;  // Null where no secret can come back.
+  const CredentialFiller* hiding_ = nullptr;  // Null if no secret can come back.
   std::unique_ptr<BytesHash> hash_;
-  std::uint64_t sent_ = 0;  // Bytes that the hash has of a connection.
-  std::string answer_;      // That is not written yet.
+  std::uint64_t sent_ = 0;  // Bytes of a connection that are in the hash.
+  std::string answer_;      // What is not written yet.
   bool ended_ = false;
 };
 

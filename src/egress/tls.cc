@@ -27,7 +27,7 @@ using boost::system::error_code;
 
 constexpr std::size_t kBlock = 16UL * 1024;
 constexpr std::chrono::hours kLasts{24};
-// As OpenSSL takes the name of a protocol: with its length in front.
+// A protocol's name in the form that OpenSSL expects: preceded by its length.
 constexpr std::array<unsigned char, 9> kHttp11 = {8, 'h', 't', 't', 'p', '/', '1', '.', '1'};
 
 using openssl::Certificate;
@@ -77,13 +77,13 @@ struct TlsAuthority::Parts {
   Context to_servers;
   Certificate authority;
   Key authority_key;
-  Key own_key;  // Of all certificates that we make.
+  Key own_key;  // For all certificates that we make.
 
   [[nodiscard]] Certificate certify(const Place& place) const;
 };
 
-// The place is one of the rules': a host name, or an address in its one form, so nothing in it has
-// a meaning in OpenSSL's notation.
+// A place is a host name, or an address in its one form, so nothing in it has a meaning in
+// OpenSSL's notation.
 Certificate TlsAuthority::Parts::certify(const Place& place) const {
   return openssl::make_certificate(
       {.name = "Glovebox",
@@ -101,7 +101,7 @@ TlsAuthority::~TlsAuthority() = default;
 
 Result<std::unique_ptr<TlsAuthority>> TlsAuthority::make(const Credentials& credentials,
                                                          const std::string& trust) {
-  // Without the configuration of the host: it would be a file, and could load others.
+  // Without the host's configuration, which is a file and could load others.
   OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_LOAD_SSL_STRINGS, nullptr);
   auto parts = std::make_unique<Parts>();
   parts->to_guests = new_context(TLS_server_method());
@@ -129,11 +129,11 @@ Result<std::unique_ptr<TlsAuthority>> TlsAuthority::make(const Credentials& cred
   while (const Certificate one{PEM_read_bio_X509_AUX(bundle.get(), nullptr, nullptr, nullptr)}) {
     trusted += X509_STORE_add_cert(store, one.get()) == 1 ? 1 : 0;
   }
-  ERR_clear_error();  // The end of the bundle is one.
+  ERR_clear_error();  // Reaching the end of the bundle counts as an error.
   if (trusted == 0) {
     return failed("no certificate to check servers against could be read");
   }
-  // What this makes OpenSSL load, it has to load now.
+  // Whatever OpenSSL loads for this must be loaded now.
   std::unique_ptr<TlsAuthority> made(new TlsAuthority(std::move(parts)));
   const Place place{.host = "none.invalid", .port = 443};
   if (!made->serve(place) || !made->ask(place)) {
@@ -183,7 +183,7 @@ TlsStream::TlsStream(Socket& socket, Ssl ssl, std::string_view first)
   BIO* const out = BIO_new(BIO_s_mem());
   BIO_set_mem_eof_return(in, -1);
   BIO_set_mem_eof_return(out, -1);
-  SSL_set_bio(ssl_.get(), in, out);  // Takes both.
+  SSL_set_bio(ssl_.get(), in, out);  // Takes ownership of both.
   if (!first.empty()) {
     BIO_write(in, first.data(), static_cast<int>(first.size()));
   }
@@ -199,8 +199,8 @@ asio::awaitable<bool> TlsStream::feed() {
           static_cast<int>(got);
 }
 
-// Sends what OpenSSL has for the peer. Whoever comes while another one sends waits for its turn,
-// so that nothing piles up.
+// Sends what OpenSSL has for the peer. A coroutine that comes while another one sends waits for its
+// turn, so that nothing piles up.
 asio::awaitable<bool> TlsStream::flush() {
   while (writing_) {
     error_code woken;
@@ -259,8 +259,8 @@ asio::awaitable<std::size_t> TlsStream::read(std::span<char> into) {
       ended_ = why == SSL_ERROR_ZERO_RETURN;
       co_return 0;
     }
-    // An answer to a change of keys. Where somebody writes, it goes with that: a peer that does not
-    // read must not keep us from reading.
+    // An answer to a change of keys. If somebody is writing, it goes out with that: a peer that
+    // does not read must not keep us from reading.
     if (!writing_ && BIO_ctrl_pending(SSL_get_wbio(ssl_.get())) > 0) {
       const bool sent = co_await flush();
       if (!sent) {
@@ -279,7 +279,7 @@ asio::awaitable<bool> TlsStream::write(std::string_view bytes) {
     ERR_clear_error();
     const int put = SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
     if (put <= 0) {
-      co_return false;  // With memory behind it, nothing has to be waited for.
+      co_return false;  // It writes to memory, so there is nothing to wait for.
     }
     bytes.remove_prefix(static_cast<std::size_t>(put));
     const bool sent = co_await flush();

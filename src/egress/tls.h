@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS towards guests and towards servers, for the hosts whose requests the proxy fills secrets
-// into. One thread: that of the event loop.
+// TLS towards guests and towards servers, for connections that the proxy reads. One thread: that of
+// the event loop.
 #pragma once
 
 #include <openssl/types.h>
@@ -28,7 +28,7 @@ using Ssl = std::unique_ptr<SSL, SslDeleter>;
 // The authority of the sandbox, and those that servers are checked against.
 class TlsAuthority {
  public:
-  // Reads everything that TLS will need, so that no file is opened later. kInvalid where a
+  // Reads everything that TLS will need, so that no file is opened later. kInvalid if a
   // certificate or the key is damaged.
   static Result<std::unique_ptr<TlsAuthority>> make(const Credentials& credentials,
                                                     const std::string& trust);
@@ -36,9 +36,9 @@ class TlsAuthority {
   TlsAuthority(const TlsAuthority&) = delete;
   TlsAuthority& operator=(const TlsAuthority&) = delete;
 
-  // A server's end that speaks for this place, HTTP/1.1 only. Null where there is no memory.
+  // A server's end that speaks for this place, HTTP/1.1 only. Null if there is no memory.
   [[nodiscard]] Ssl serve(const Place& place) const;
-  // A client's end, which demands a certificate of this place. Null likewise.
+  // A client's end, which demands a certificate for this place. Null likewise.
   [[nodiscard]] Ssl ask(const Place& place) const;
 
  private:
@@ -53,19 +53,19 @@ class TlsStream {
  public:
   using Socket = boost::asio::ip::tcp::socket;
 
-  // `first`: bytes of the peer that were read already.
+  // `first`: bytes from the peer that were read already.
   TlsStream(Socket& socket, Ssl ssl, std::string_view first);
   TlsStream(const TlsStream&) = delete;
   TlsStream& operator=(const TlsStream&) = delete;
 
   boost::asio::awaitable<bool> handshake();
-  // 0: the end, or a failure.
+  // Returns 0 at the end, or after a failure.
   boost::asio::awaitable<std::size_t> read(std::span<char> into);
   boost::asio::awaitable<bool> write(std::string_view bytes);
   // Says that nothing more comes.
   boost::asio::awaitable<void> finish();
 
-  // Whether the peer said that nothing more comes; else what came may be a part.
+  // Whether the peer said that nothing more comes; if not, what came may be incomplete.
   [[nodiscard]] bool ended() const { return ended_; }
   // Why the handshake failed, for people.
   [[nodiscard]] const std::string& failure() const { return failure_; }
@@ -76,7 +76,7 @@ class TlsStream {
 
   Socket& socket_;
   Ssl ssl_;
-  boost::asio::steady_timer turn_;  // Of those who want to write to the socket.
+  boost::asio::steady_timer turn_;  // Coroutines that want to write to the socket wait for it.
   bool writing_ = false;
   bool ended_ = false;
   std::string failure_;

@@ -34,7 +34,7 @@ constexpr std::size_t kMostKept = 16;
 constexpr std::string_view kProgram = "glovebox-daemon";
 constexpr std::string_view kInstalled = "/usr/libexec/glovebox";
 
-// What the engine reads of the environment. The rest may be secrets of the program that it serves.
+// What the engine reads from the environment. The rest may be secrets of the program it serves.
 constexpr std::array<std::string_view, 17> kPassedOn{
     "PATH",          "HOME",          "TMPDIR",      "LANG",
     "LC_ALL",        "SSL_CERT_FILE", "DOCKER_HOST", "HTTP_PROXY",
@@ -117,7 +117,7 @@ Result<std::array<UniqueFd, 2>> socket_pair(int type) {
   return std::array<UniqueFd, 2>{UniqueFd(made[0]), UniqueFd(made[1])};
 }
 
-// One that is idle has nothing to say, unless its other side has closed it.
+// An idle connection has nothing to read, unless its other side has closed it.
 bool is_usable(int connection) {
   pollfd polled{connection, POLLIN, 0};
   return ::poll(&polled, 1, 0) == 0;
@@ -162,7 +162,7 @@ Engine::~Engine() {
     return;
   }
   kept_.clear();
-  // It hears of that, ends its sandboxes, and closes its own end last.
+  // The engine notices that, ends its sandboxes, and closes its own end last.
   (void)::shutdown(socket_.get(), SHUT_WR);
   if (!wait_readable(socket_.get(), Clock::now() + kEndPatience) && process_) {
     (void)::syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0U);

@@ -17,25 +17,25 @@ namespace glovebox::embed {
 
 struct EngineOptions {
   std::vector<std::string> words{};  // Options of `glovebox serve`.
-  std::string programs{};            // Where glovebox-daemon is; empty: beside the library.
-  int log = -1;                      // For its log; none if negative.
+  std::string programs{};            // The directory of glovebox-daemon; empty: as glovebox.h says.
+  int log = -1;                      // A descriptor for its log; none if negative.
 };
 
 // Safe to use from several threads.
 class Engine {
  public:
-  // Waits until it accepts requests.
+  // Starts the engine and waits until it accepts requests.
   static Result<std::unique_ptr<Engine>> start(const EngineOptions& options);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  // Ends it and waits for that; one that does not end is killed. In another process than the one
-  // that started it, it goes on.
+  // Ends the engine and waits for that; kills it if it does not end. In any process other than the
+  // one that started it, this leaves the engine running.
   ~Engine();
 
   // A connection for REST: a stream socket that blocks. kUnavailable when the engine has ended.
   Result<UniqueFd> connect();
 
-  // One on which nothing is under way: a kept one, or a new one.
+  // A connection on which nothing is under way: a kept one, or a new one.
   Result<UniqueFd> borrow();
   void give_back(UniqueFd connection);
 
@@ -43,9 +43,9 @@ class Engine {
   Engine(UniqueFd socket, UniqueFd process);
 
   UniqueFd socket_;   // Of embed/handshake.h.
-  UniqueFd process_;  // Its pidfd, which it has sent; invalid on a kernel without.
+  UniqueFd process_;  // Its pidfd, which it has sent; invalid if the kernel has none.
   const pid_t owner_;
-  std::mutex mutex_;  // Of what follows.
+  std::mutex mutex_;  // Guards what follows.
   std::vector<UniqueFd> kept_;
 };
 

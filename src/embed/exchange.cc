@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLongestHead = 64 * 1024;
 constexpr std::size_t kLongestChunkLine = 1'024;
 constexpr std::size_t kPiece = 64 * 1024;
-// At once, on the stack of whoever calls.
+// How much is received at once, on the caller's stack.
 constexpr std::size_t kReceived = 16 * 1024;
 constexpr std::string_view kEndOfLine = "\r\n";
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
@@ -117,7 +117,7 @@ class Reader {
   std::string buffer_;
 };
 
-// What is sent of a request that the engine refuses early is lost: its response says why.
+// If the engine refuses a request early, the rest of it is lost: the response says why.
 Result<void> send_all(int connection, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(connection, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -135,11 +135,11 @@ Result<void> send_all(int connection, std::string_view bytes) {
   return {};
 }
 
-// What the head says of the body.
+// What the head says about the body.
 struct Framing {
   std::optional<std::uint64_t> length;
   bool chunked = false;
-  bool stays = true;  // The connection, after the response.
+  bool stays = true;  // The connection stays open after the response.
 };
 
 template <typename Number>
@@ -186,7 +186,7 @@ class Sink {
  public:
   Sink(const CallRequest& request, Exchange& made) : request_(request), made_(made) {}
 
-  // False where the caller has enough.
+  // False if the caller has enough.
   Result<bool> take(std::string_view piece) {
     if (piece.empty()) {
       return true;
@@ -208,7 +208,7 @@ class Sink {
   Exchange& made_;
 };
 
-// So many bytes; false where the sink has enough.
+// Passes `left` bytes; false if the sink has enough.
 Result<bool> pass_bytes(Reader& reader, std::uint64_t left, Sink& sink) {
   while (left > 0) {
     const std::string piece =
@@ -264,7 +264,7 @@ Result<Exchange> exchange(int connection, const CallRequest& request) {
   Reader reader(connection, request.silence);
   Exchange made;
   Framing framing;
-  do {  // Interim responses say nothing here.
+  do {  // Skip interim responses.
     made.response = {};
     framing =
         GB_TRY(parse_head(GB_TRY(reader.take_until(kEndOfHead, kLongestHead)), made.response));

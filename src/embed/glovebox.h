@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Glovebox in a program of yours: sandboxes without a daemon to install or to start.
+/* Glovebox inside your program: sandboxes without a daemon to install or to start.
  *
  * glovebox_open() starts an engine: processes of Glovebox that serve this program alone and end
  * with it. Everything else is the REST API (api/openapi.yaml), over a connection that has no name:
@@ -29,8 +29,8 @@
  * are not raised, and every descriptor is closed on exec.
  *
  * The ABI: structures begin with their size, and grow only at their end; functions and codes are
- * only added. What a larger structure of a newer header says is refused by an older library if it
- * is not zero.
+ * only added. An older library refuses a larger structure of a newer header unless the extra bytes
+ * are zero.
  */
 #ifndef GLOVEBOX_H
 #define GLOVEBOX_H
@@ -58,7 +58,7 @@ enum {
   GLOVEBOX_STOPPED = 9      /* glovebox_request.on_piece returned something other than 0. */
 };
 
-/* Why a function failed. Every function takes NULL for it. */
+/* Why a function failed. Every function accepts NULL instead. */
 typedef struct glovebox_error {
   size_t size;        /* sizeof(glovebox_error) */
   int code;           /* As the function returns it. */
@@ -66,7 +66,7 @@ typedef struct glovebox_error {
   char hint[1024];    /* What to do about it; may be empty. */
 } glovebox_error;
 
-/* How an engine is started. Zero stands for the default everywhere. */
+/* How to start an engine. Zero always means the default. */
 typedef struct glovebox_options {
   size_t size; /* sizeof(glovebox_options) */
   /* Options of `glovebox serve`, one word each: {"--network", "public"}. Without --data, the engine
@@ -76,7 +76,7 @@ typedef struct glovebox_options {
   /* The directory of glovebox-daemon; by default ../libexec/glovebox from the library, or else
    * /usr/libexec/glovebox. */
   const char* programs;
-  /* A descriptor to which the engine writes its log, which stays yours; 0: no log. */
+  /* A descriptor to which the engine writes its log. It stays yours. 0: no log. */
   int log;
 } glovebox_options;
 
@@ -86,7 +86,7 @@ typedef struct glovebox_request {
   const char* method; /* "GET", "POST", ... */
   const char* target; /* Path and query: "/v1/run" */
   const char* body;
-  size_t body_size;           /* 0 with a body: it ends with a NUL. */
+  size_t body_size;           /* 0 with a body: the body ends with a NUL. */
   const char* content_type;   /* Of the body; NULL: application/json. */
   const char* const* headers; /* Further ones: {"Accept: application/x-ndjson"} */
   size_t header_count;        /* 64 at most. */
@@ -103,13 +103,13 @@ const char* glovebox_version(void);
 
 /* Starts an engine and waits until it accepts requests, 60 seconds at most. Python interpreters are
  * then warmed up in the background: GET /healthz says "ready": true once the first one waits.
- * `options` may be NULL. GLOVEBOX_NOT_FOUND if the programs of Glovebox are not there; what the
- * engine itself cannot do is its error. */
+ * `options` may be NULL. GLOVEBOX_NOT_FOUND if the programs of Glovebox are not there; if the
+ * engine itself cannot start, its own error. */
 int glovebox_open(const glovebox_options* options, glovebox_engine** engine, glovebox_error* error);
 
 /* A new connection to the engine, which speaks HTTP/1.1 with the REST API and needs no key: a
  * blocking stream socket. It is yours to close, and may outlive glovebox_close(). For clients with
- * an HTTP of their own, and for WebSockets. GLOVEBOX_UNAVAILABLE if the engine has ended. */
+ * their own HTTP code, and for WebSockets. GLOVEBOX_UNAVAILABLE if the engine has ended. */
 int glovebox_connect(glovebox_engine* engine, int* connection, glovebox_error* error);
 
 /* Makes one request and waits for the response, whatever its status: GLOVEBOX_OK says only that
@@ -124,7 +124,7 @@ int glovebox_response_status(const glovebox_response* response);
 /* Ends with a NUL, which `size` does not count. `size` may be NULL. Lives as long as the
  * response. */
 const char* glovebox_response_body(const glovebox_response* response, size_t* size);
-/* The value of a header, in whatever case its name is written; NULL without one. Likewise. */
+/* The value of a header, whose name may be in any case; NULL if absent. Lives likewise. */
 const char* glovebox_response_header(const glovebox_response* response, const char* name);
 /* Takes NULL, too. */
 void glovebox_response_free(glovebox_response* response);

@@ -21,7 +21,7 @@ constexpr std::string_view kFailed = "failed";
 constexpr int kLastCode = static_cast<int>(ErrorCode::kInternal);
 constexpr std::size_t kLongestText = 4'096;  // Of a message and of a hint.
 
-// The part before the next NUL, which is taken off.
+// Takes the part before the next NUL, and the NUL, off `text`.
 std::string_view take_part(std::string_view& text) {
   const std::size_t end = std::min(text.find('\0'), text.size());
   const std::string_view part = text.substr(0, end);

@@ -20,8 +20,8 @@ namespace glovebox::embed {
 namespace {
 
 constexpr std::size_t kStack = 64 * 1024;
-// None, so that only a wait(2) for such children finds it (wait(2), __WCLONE). An exec makes it
-// SIGCHLD; therefore the one that executes is a child of the one that does not.
+// A child's end raises no signal, so that only a wait(2) with __WCLONE finds it. An exec makes the
+// signal SIGCHLD; therefore the child that executes is a child of one that does not.
 constexpr int kNoSignal = 0;
 constexpr int kInOurMemory = CLONE_VM | CLONE_VFORK;
 
@@ -31,7 +31,7 @@ struct Plan {
   const char* program = nullptr;
   char* const* words = nullptr;
   char* const* environment = nullptr;
-  std::span<const int> descriptors;  // Above all of the numbers that they become.
+  std::span<const int> descriptors;  // Higher than all numbers that they become.
   char* inner_stack = nullptr;       // Its top.
   int error = 0;
 };
@@ -39,7 +39,7 @@ struct Plan {
 GB_NO_SANITIZER int execute(void* argument) {
   Plan& plan = *static_cast<Plan*>(argument);
   // The caller's handlers must not run here, in the caller's memory. All signals are blocked until
-  // none is left.
+  // no handler is left.
   struct sigaction standard {};
   standard.sa_handler = SIG_DFL;
   for (int number = 1; number < NSIG; ++number) {
@@ -97,7 +97,7 @@ class Stacks {
   void* memory_;
 };
 
-// No handler of the caller's runs in a child, and none of its threads is canceled meanwhile.
+// While it lives, no handler of the caller's runs in a child, and the thread cannot be canceled.
 class AllSignalsBlocked {
  public:
   AllSignalsBlocked() {
@@ -132,7 +132,7 @@ Result<void> start_quietly(const QuietProgram& program) {
   std::vector<UniqueFd> copies;
   std::vector<int> descriptors;
   for (const int each : program.descriptors) {
-    // Above all of the numbers, so that putting one in its place covers no other.
+    // Higher than all final numbers, so that putting one in its place covers no other.
     copies.emplace_back(
         ::fcntl(each, F_DUPFD_CLOEXEC, static_cast<int>(program.descriptors.size())));
     if (!copies.back()) {

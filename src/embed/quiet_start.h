@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Starting a program that the caller's own code does not notice.
+// Starts a program without the caller's own code noticing it.
 #pragma once
 
 #include <span>
@@ -17,9 +17,9 @@ struct QuietProgram {
   std::vector<int> descriptors{};          // What it finds at 0, 1, 2 and so on; it gets no others.
 };
 
-// Starts it as a child of nobody, so that the caller gets no SIGCHLD and wait(2) never finds it: in
-// a session of its own, in /, with no signal blocked or ignored. Returns once it runs, or with the
-// error "start PROGRAM". It must know by itself when to end. From any thread.
+// Starts it orphaned, so that the caller gets no SIGCHLD and wait(2) never finds it: in a session
+// of its own, in /, with no signal blocked or ignored. Returns once the program runs, or with the
+// error "start PROGRAM". The program must know by itself when to end. From any thread.
 Result<void> start_quietly(const QuietProgram& program);
 
 }  // namespace glovebox::embed

@@ -88,7 +88,7 @@ Result<Frame> Connection::receive() {
 
 Result<std::optional<Frame>> Connection::poll() {
   Frame frame;
-  // Once: who says much and means nothing does not keep us here.
+  // Once: a server that sends much and says nothing does not keep us here.
   if (GB_TRY(take_frame(frame)) || (GB_TRY(read_some()) && GB_TRY(take_frame(frame)))) {
     return std::optional(frame);
   }

@@ -16,7 +16,7 @@
 namespace glovebox::files {
 
 // How long the other end may do nothing at all, and how long one request that streams nothing may
-// take in sum.
+// take in total.
 inline constexpr std::chrono::seconds kPatience{30};
 inline constexpr std::chrono::minutes kLongest{10};
 
@@ -36,24 +36,24 @@ class Connection {
 
   Result<void> send(Request type, std::string_view payload);
 
-  // The next frame, whose payload is valid until the next call. kWorking frames are passed over. A
-  // kFailed frame is the Error that it carries.
+  // The next frame, whose payload is valid until the next call. Skips kWorking frames. A kFailed
+  // frame becomes the Error that it carries.
   Result<Frame> receive();
 
-  // As receive(), but reads once and does not wait; nothing while there is no whole frame.
+  // As receive(), but reads once and does not wait; nothing if there is no whole frame yet.
   Result<std::optional<Frame>> poll();
 
   // As receive(); anything but `last` breaks the connection.
   Result<std::string_view> expect(Reply last);
 
-  // What came since ask(); more than one breaks the connection.
+  // The descriptor that came since ask(); any other number of them breaks the connection.
   Result<UniqueFd> take_descriptor();
 
-  // Takes the socket out of the protocol, and leaves this broken. Fails where more has come than
-  // was asked for.
+  // Takes the socket out of the protocol, and leaves this broken. Fails if more has come than was
+  // asked for.
   Result<UniqueFd> release();
 
-  // The other end has said what it must not, or is not to be waited for. Returns the same error.
+  // Breaks the connection, whose other end is at fault or too slow. Returns the same error.
   Error give_up(Error error);
 
  private:

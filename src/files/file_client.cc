@@ -87,8 +87,8 @@ struct FileClient::State {
     return {};
   }
 
-  // Sends what `source` gives. The server may fail on the way: it has its error said then, and
-  // wants no more. An error of the source itself goes before what the server says of it.
+  // Sends what `source` gives. The server may fail on the way: it has then sent its error, and
+  // wants no more. An error of the source itself takes precedence over what the server says of it.
   Result<void> upload(const Source& source) {
     std::string piece(files::kPiece, '\0');
     for (;;) {
@@ -113,7 +113,7 @@ struct FileClient::State {
     if (early) {
       return connection.give_up({ErrorCode::kUnavailable, "the file server replied too early"});
     }
-    // The server passes over what comes until this. Fails where the connection itself did.
+    // The server skips what comes before this. Fails if the connection itself has failed.
     (void)connection.send(Request::kAbort, {});
     return std::move(early).error();
   }
@@ -168,7 +168,7 @@ Result<std::vector<FileEntry>> FileClient::list(std::string_view path, std::uint
       bytes += files::weight_of(entries[i]) + above.size();
       entries[i].path.insert(0, above);
     }
-    // What an honest server never does: it counts itself.
+    // An honest server never does this: it counts itself.
     if (entries.size() > kMaxEntries || bytes > 2 * files::kMaxListBytes) {
       return connection.give_up(
           {ErrorCode::kExhausted, "the file server returned too large a list"});
@@ -312,7 +312,7 @@ Result<void> FileClient::watch(std::string_view path,
   for (;;) {
     std::array<pollfd, 2> polled = {{{connection.fd(), POLLIN, 0}, {stop_fd, POLLIN, 0}}};
     const std::optional<Frame> frame = GB_TRY(connection.poll());
-    // Looked at each time: changes without end are no reason not to stop.
+    // Checked each time, so that changes without end do not keep us from stopping.
     if (::poll(polled.data(), polled.size(), frame ? 0 : -1) < 0 && errno != EINTR) {
       return connection.give_up(Error::from_errno("wait for changes"));
     }

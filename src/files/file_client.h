@@ -33,9 +33,9 @@ struct FileEntry {
   std::string group;
   std::int64_t modified_ns = 0;  // Since the epoch.
   std::string target;            // Of a symbolic link: what it resolves to, or empty.
-  // Of what a link resolves to; kSymlink where it leads nowhere.
+  // The type of what a link resolves to; kSymlink if it leads nowhere.
   Type target_type = Type::kOther;
-  std::map<std::string, std::string> metadata;  // Extended attributes "user.e2b.*", without that.
+  std::map<std::string, std::string> metadata;  // Attributes "user.e2b.*", without that prefix.
   friend bool operator==(const FileEntry&, const FileEntry&) = default;
 };
 
@@ -49,7 +49,7 @@ struct FileEvent {
 struct WriteOptions {
   std::uint32_t mode = 0644;  // Of a new file.
   bool append = false;
-  bool flush = false;  // Answer only when it is on stable storage, where the workspace has one.
+  bool flush = false;  // Answer only once it is on stable storage, if the workspace has any.
   std::map<std::string, std::string> metadata{};  // Replaces what was there.
 };
 
@@ -75,24 +75,24 @@ class FileClient {
   // Makes parents of `to`; replaces a file there.
   Result<FileEntry> move(std::string_view from, std::string_view to);
 
-  // With all that it holds. What does not exist is removed already.
+  // With all that it holds. Succeeds if it does not exist.
   Result<void> remove(std::string_view path);
 
   // A regular file, open for reading: outside and inside see the same file. The guest can shorten
   // it meanwhile.
   struct OpenFile {
-    // Where the tier can pass it out. Checked to be one of a file system that holds data, so
-    // reading it neither blocks nor asks the kernel as ourselves. Read it by position (pread(2))
-    // and do not map it: the guest can move its offset.
+    // Set if the tier can pass it out. Checked to be in a file system that holds data, so reading
+    // it neither blocks nor asks the kernel with our rights. Read it by position (pread(2)) and do
+    // not map it: the guest can move its offset.
     UniqueFd fd;
     FileEntry entry;
-    std::uint32_t number = 0;  // The server's, where there is no descriptor.
+    std::uint32_t number = 0;  // The server's, if there is no descriptor.
   };
   // kExhausted past the number of files that a client may have open.
   Result<OpenFile> open(std::string_view path);
 
-  // Passes up to `length` bytes of a file on, from `offset`, in any of the two forms. Returns how
-  // many there were: fewer at the end of the file.
+  // Passes up to `length` bytes of a file to `sink`, from `offset`, whichever of the two forms it
+  // has. Returns how many there were: fewer at the end of the file.
   using Sink = std::function<Result<void>(std::string_view)>;
   Result<std::uint64_t> read(const OpenFile& file,
                              std::uint64_t offset,
@@ -105,32 +105,32 @@ class FileClient {
   using Source = std::function<Result<std::size_t>(std::span<char>)>;
   Result<FileEntry> write(std::string_view path, const WriteOptions& options, const Source& source);
 
-  // A directory as an archive, without what is not a file, directory or link.
+  // Packs a directory as an archive; leaves out what is not a file, directory or link.
   enum class ArchiveFormat { kTar, kTarGzip, kZip };
   Result<void> pack(std::string_view path, ArchiveFormat format, const Sink& sink);
   // Unpacks tar (plain or gzip) or zip below a directory, which is made.
   Result<void> unpack(std::string_view path, const Source& source);
 
-  // Calls `started`, then `changed` for each change below a directory until that answers false or
-  // `stop_fd` becomes readable. With `recursive`, directories made later too. An overflow of the
-  // kernel's queue is the error kExhausted.
+  // Calls `started`, then `changed` for each change below a directory until `changed` returns false
+  // or `stop_fd` becomes readable. With `recursive`, this includes directories made later. An
+  // overflow of the kernel's queue is the error kExhausted.
   Result<void> watch(std::string_view path,
                      bool recursive,
                      int stop_fd,
                      const std::function<void()>& started,
                      const std::function<bool(const FileEvent&)>& changed);
 
-  // A connection to a TCP port of the sandbox's own 127.0.0.1, made inside. kUnavailable when
-  // nobody listens. Close it by ForeignDescriptors' rule: a guest made it. Where the tier cannot
-  // pass it out, it is this client's own connection, and the client can do nothing more.
+  // A connection to a TCP port of the sandbox's own 127.0.0.1, made inside. kUnavailable if nobody
+  // listens. Close it by ForeignDescriptors' rule: a guest made it. If the tier cannot pass it out,
+  // it is this client's own connection, and the client can do nothing more.
   Result<UniqueFd> connect(std::uint16_t port);
 
-  // From now on whatever changes something, or connects, is kRefused.
+  // From now on, every call that changes something or connects fails with kRefused.
   void only_read();
 
-  // From now on told of each change before it is made, with its path, and with the new one of a
-  // move: "write", "make_directory", "move", "remove", "unpack". What it fails with, the change
-  // fails with, and is not made.
+  // From now on, `on_change` hears of each change before it is made ("write", "make_directory",
+  // "move", "remove", "unpack"), with its path and, for a move, the new one. If `on_change` fails,
+  // the change is not made, and fails with the same error.
   using OnChange = std::function<Result<void>(
       std::string_view what, std::string_view path, std::string_view to)>;
   void tell_changes(OnChange on_change);

@@ -30,14 +30,14 @@ Error unexpected(const char* what) {
 void make_closable(int fd) {
   const linger none{};
   if (::setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof none) != 0) {
-    return;  // No socket.
+    return;  // Not a socket.
   }
   // Disconnects a TCP socket (connect(2)): its peer may be among those to be closed after it.
   const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
   (void)::connect(fd, &nobody, sizeof nobody);
 }
 
-// -1 where there is no such option.
+// -1 if there is no such option.
 int option(int fd, int name) {
   int value = -1;
   socklen_t size = sizeof value;

@@ -10,15 +10,15 @@
 namespace glovebox::files {
 
 // Closes descriptors of any kind, and returns at once. Closing the last one of a connection waits
-// for its peer if the guest asked for that (SO_LINGER, socket(7)): that is taken away first, and as
-// the guest may set it again through a copy, a thread made for it does the closing.
+// for its peer if the guest asked for that (SO_LINGER, socket(7)): so that is switched off first,
+// and because the guest may set it again through a copy, a thread of its own does the closing.
 void close_foreign(std::vector<UniqueFd>& descriptors);
 
-// A regular file that can be read, of a file system that holds data: neither a read of it nor a
-// question about it waits for somebody, or shows what we may see and the guest may not.
+// Checks for a regular file that can be read, in a file system that holds data: reading or querying
+// it neither waits for anybody nor shows what we may see and the guest may not.
 Result<void> check_file(int fd);
 
-// A TCP socket that is connected.
+// Checks for a connected TCP socket.
 Result<void> check_connection(int fd);
 
 }  // namespace glovebox::files

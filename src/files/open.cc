@@ -90,7 +90,7 @@ Result<UniqueFd> open_file_server(Sandbox& sandbox, const std::string& user) {
   if (!sandbox.features().returns_descriptors) {
     command.argv.emplace_back("frames");
   }
-  // Where the sandbox keeps these elsewhere, it changes the values on the way.
+  // If the sandbox keeps these elsewhere, it changes the values on the way.
   command.env = {{"GLOVEBOX_WORKSPACE", "/workspace"}, {"GLOVEBOX_TMP", "/tmp"}};
   RunOptions options;
   options.limits = sandbox.limits();

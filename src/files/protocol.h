@@ -2,11 +2,11 @@
 // What a FileClient and the file server say to each other, in frames (base/frame.h) on channel 0.
 //
 // The client asks for one thing at a time; each request has exactly one last reply: kDone, kEntry,
-// kDescriptor or kFailed. A server that was told that it can pass no descriptors out says kEntry to
-// kOpen, and is asked for the content by kRead; and kDone to kConnect, upon which the client says
-// kEnd and both ends leave the protocol: from there on all bytes are the port's. Both ends are
-// built together, but the server lives among guests: a client decodes what it says as hostile, and
-// each decoder bounds what it takes.
+// kDescriptor or kFailed. A server that was told that it cannot pass descriptors out replies kEntry
+// to kOpen, and the client reads the content with kRead; it replies kDone to kConnect, the client
+// says kEnd, and both ends leave the protocol: from there on all bytes are the port's. Both ends
+// are built together, but the server lives among guests: a client decodes what it says as hostile,
+// and each decoder bounds what it takes.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ enum class Request : std::uint8_t {
   kRemove,
   kOpen,   // A number by which kRead may name the file.
   kRead,   // Answered by kData, as much as there is of `length` bytes from `offset`, and kDone.
-  kWrite,  // Then kData, and at last kEnd or kAbort, even when it has failed meanwhile.
+  kWrite,  // Then kData, and finally kEnd or kAbort, even if it has failed meanwhile.
   kPack,
   kUnpack,  // As kWrite.
   kWatch,   // Ended by kEnd.
@@ -46,7 +46,7 @@ enum class Reply : std::uint8_t {
   kEntries,     // A piece of a list: Listed…
   kDescriptor,  // Facts or nothing; one descriptor goes with its first byte.
   kData,        // A piece of an archive or a file.
-  kStarted,     // The watch stands.
+  kStarted,     // The watch is in place.
   kEvents,      // FileEvent…
   kWorking,     // There is progress, but nothing to tell yet.
 };
@@ -64,7 +64,7 @@ inline constexpr std::size_t kMaxListBytes = 64UL << 20;
 // What one frame of kEntries or kEvents carries: about so many bytes, and at most so many items.
 inline constexpr std::size_t kBatchBytes = 64UL * 1024;
 inline constexpr std::size_t kMaxBatch = 8192;
-// How many files a client may have open that it reads by frames.
+// How many files that it reads by frames a client may have open.
 inline constexpr std::uint32_t kMostOpen = 1000;
 // Content travels in pieces of this size.
 inline constexpr std::size_t kPiece = 256UL * 1024;
@@ -93,8 +93,8 @@ struct Failure {
   static Result<Failure> decode(std::string_view payload);
 };
 
-// What is known of a file: a FileEntry, whose path is relative to what the request named; empty for
-// that itself.
+// What is known of a file: a FileEntry whose path is relative to what the request named, and empty
+// for that itself.
 std::string encode_facts(const FileEntry& entry);
 Result<FileEntry> decode_facts(std::string_view payload);
 

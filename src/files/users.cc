@@ -18,7 +18,7 @@ constexpr std::size_t kMostGroups = 64;
 std::optional<std::uint32_t> number(std::string_view text) {
   std::uint32_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  // The last one stands for "no id" in system calls.
+  // The last number means "no id" in system calls.
   const bool whole = failure == std::errc{} && end == text.data() + text.size();
   return whole && value != ~0U ? std::optional(value) : std::nullopt;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The users of a sandbox's root, as its passwd(5) and group(5) have them: anybody's texts.
+// The users of a sandbox's root, from its passwd(5) and group(5), which anybody may have written.
 #pragma once
 
 #include <sys/types.h>
@@ -21,8 +21,8 @@ struct User {
 };
 
 // Looks up NAME, NAME:GROUP, UID or UID:GID as a container's engine does: numbers need no entry,
-// and have group 0 without one. Lines that are malformed are passed over. kNotFound for a name that
-// has no entry, kInvalid for what is not a name.
+// and have group 0 without one. Malformed lines are skipped. kNotFound for a name that has no
+// entry, kInvalid for what is not a name.
 Result<User> find_user(std::string_view wanted, std::string_view passwd, std::string_view group);
 
 }  // namespace glovebox::files

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The languages that are built into the program. The build makes the table from languages/*.toml
-// (language/embed.cc); everything in it is constant data, so that it costs nothing at the start.
+// (language/embed.cc); everything in it is constant data, so that it costs nothing at startup.
 #pragma once
 
 #include <span>

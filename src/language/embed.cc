@@ -4,7 +4,7 @@
 //   gb_embed_languages OUTPUT.cc FILE.toml...
 //
 // It reads them with the parser of the program itself, so a bad file, or one that claims what
-// another one has, ends the build and not a user's run.
+// another file has, fails the build and not a user's run.
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -39,7 +39,7 @@ std::string literal(const std::string& text) {
       out += '\\';
       out += c;
     } else if (byte < ' ' || byte >= 0x7f) {
-      // Always three octal digits, so that a digit behind it stays a digit.
+      // Always three octal digits, so that a digit after them stays a digit.
       out += '\\';
       out += static_cast<char>('0' + (byte >> 6));
       out += static_cast<char>('0' + ((byte >> 3) & 7));

@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 4> kMountRoots = {"/etc/", "/opt/", "/usr
 constexpr std::array<std::string_view, 8> kPlaceholders = {
     "file", "stem", "dir", "main", "memory_mib", "heap_mib", "cpus", "agents"};
 
-// Directories in which services keep what guests must not read.
+// Directories where services keep what guests must not read.
 constexpr std::array<std::string_view, 24> kSecret = {
     "/etc/shadow",         "/etc/shadow-",     "/etc/gshadow",      "/etc/gshadow-",
     "/etc/sudoers",        "/etc/sudoers.d",   "/etc/ssh",          "/etc/ssl/private",

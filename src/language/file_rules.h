@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a language file may say: the rules for single values, apart from TOML. Each answers what is
+// What a language file may say: the rules for single values, apart from TOML. Each returns what is
 // wrong, as the end of a sentence ("'x y' is not a name"), or null.
 #pragma once
 
@@ -24,11 +24,11 @@ const char* file_name_fault(std::string_view text);
 const char* package_fault(std::string_view text);
 const char* variable_fault(std::string_view text);
 
-// The sandbox shows /usr in any case; what a language may add are its own settings and tools, never
-// the host's secrets or anyone's home.
+// The sandbox always shows /usr; a language may add its own settings and tools, never the host's
+// secrets or anyone's home.
 const char* mount_fault(std::string_view path);
 
-// The first "{word}" in `text` that is no placeholder; empty when there is none. "${word}" is the
+// The first "{word}" in `text` that is not a placeholder; empty if there is none. "${word}" is the
 // shell's.
 std::string_view unknown_placeholder(std::string_view text);
 

@@ -13,7 +13,7 @@ struct JavaNames {
   friend bool operator==(const JavaNames&, const JavaNames&) = default;
 };
 
-// Looks at words and braces only; comments, strings and text blocks are skipped. A text that is no
+// Looks at words and braces only; comments, strings and text blocks are skipped. A text that is not
 // Java gives empty names, and the compiler's own message tells the user.
 JavaNames java_names(std::string_view code);
 

@@ -75,9 +75,9 @@ bool is_plain_name(std::string_view stem) {
 }
 
 // What the file of `user_path` is called in the sandbox: its ending if it is one of the language's,
-// else the language's own. A script keeps its name, which it may show to its users; so does what is
-// compiled by a tool that shows it in its messages (kOwn). Other tools derive names of classes,
-// modules or crates from the file's, and not each name will do.
+// else the language's own. A script keeps its name, which it may show to its users; so does a file
+// whose compiler only shows the name in messages (kOwn). Other compilers derive names of classes,
+// modules or crates from the file's name, and not every name is valid there.
 std::string named_as(const Language& language, std::string_view user_path) {
   const std::string_view name = user_path.substr(user_path.rfind('/') + 1);
   const std::size_t dot = name.rfind('.');
@@ -97,8 +97,8 @@ std::string named_as(const Language& language, std::string_view user_path) {
   return stem.append(is_known ? ending : own.substr(own_stem.size()));
 }
 
-// A statement that only a module may hold starts a line, and nothing says CommonJS. Node looks for
-// itself from 20.19 on; until then is the oldest Node that Debian supports.
+// Whether a statement that only a module may have starts a line, and nothing says CommonJS. Node
+// detects this itself from 20.19 on; needed until that is the oldest Node that Debian supports.
 bool is_javascript_module(std::string_view code) {
   if (code.find("require(") != std::string_view::npos ||
       code.find("module.exports") != std::string_view::npos) {
@@ -151,7 +151,7 @@ Plan make_plan(const Language& language,
              is_javascript_module(source.code)) {
     plan.file_name = main + ".mjs";
   }
-  // What a compiler makes is called as ever: the user's files may have a directory of that name.
+  // Compiled output keeps the default name: the user may have a directory named after the file.
   const bool compiled_as_ever = language.naming == SourceNaming::kOwn;
   const std::vector<Placeholder> placeholders = {
       {"{file}", plan.file_name},
@@ -181,7 +181,7 @@ Command make_agent_command(const Language& language,
 }
 
 std::string version_in(std::string_view output) {
-  // The first number with a dot; where there is none ("mawk 134") the first number.
+  // The first number with a dot; if there is none ("mawk 134"), the first number.
   std::string first;
   for (std::size_t at = 0; at < output.size(); ++at) {
     if (!is_digit(output[at])) {

@@ -3,11 +3,11 @@
 //
 // A language is data. The built-in ones are the files of languages/, which the build puts into the
 // program; users add their own by dropping in a file (language/registry.h). docs/languages.md says
-// what each key of such a file means; the fields below bear the same names.
+// what each key of such a file means; the fields below have the same names.
 //
-// The code goes into one file in the workspace. Where there is a compile command it is run first,
-// in the same kind of sandbox, with limits of its own; then the run command, with the user's
-// arguments behind it. make_plan() answers what exactly is to be done.
+// The code goes into one file in the workspace. If there is a compile command, it runs first, in
+// the same kind of sandbox, with limits of its own; then the run command runs, followed by the
+// user's arguments. make_plan() says exactly what to do.
 #pragma once
 
 #include <chrono>
@@ -27,16 +27,16 @@
 
 namespace glovebox {
 
-// A language file is a page of text. What is larger is a mistake, or an attack.
+// A language file is a page of text. A larger one is a mistake, or an attack.
 inline constexpr std::size_t kMaxLanguageFile = 64 * 1024;
 
 // How the file in the workspace gets its name.
 enum class SourceNaming {
-  kFixed,       // It is `file_name`, with the user's ending where the language knows it; of a
+  kFixed,       // It is `file_name`, with the user's ending if the language knows it; for a
                 // language without a compiler, the user's own name.
   kOwn,         // The user's own name, although it is compiled: no tool derives anything from it.
-  kJava,        // After the public class, which javac insists on; `file_name` where there is none.
-  kJavaScript,  // Ends in .mjs where the text has import or export statements, for old Nodes.
+  kJava,        // After the public class, which javac insists on; `file_name` if there is none.
+  kJavaScript,  // Ends in .mjs if the text has import or export statements, for old Nodes.
 };
 
 struct Language {
@@ -55,10 +55,10 @@ struct Language {
   std::vector<std::string> agent;    // Starts a live context; empty: the language has none.
   std::vector<std::string> preload;  // What a warm interpreter has imported.
   std::vector<std::string> version;  // Prints the version; may be empty.
-  std::vector<std::string> needs;    // More programs, or absolute paths, that must exist.
+  std::vector<std::string> needs;    // Other programs, or absolute paths, that must exist.
 
   std::string package;                      // Debian's; empty: it has none.
-  std::vector<std::string> extra_packages;  // To be installed along with it.
+  std::vector<std::string> extra_packages;  // To install along with it.
   std::string agent_package;                // What `agent` needs besides; empty: nothing.
   std::string install;                      // How to get it otherwise; a sentence.
 
@@ -69,7 +69,7 @@ struct Language {
   LimitWishes compile_limits;
   std::string tier{};  // The only one that can run it; empty: any that runs programs.
   // How tiers that run no programs of the machine compile and run it, each with its `tier`: the
-  // tables of the file that bear their names. They have no variants.
+  // tables of the file that are named after these tiers. Variants have no variants.
   std::vector<Language> variants{};
 
   std::string origin;  // The file that it was read from, for messages.
@@ -93,12 +93,12 @@ struct Plan {
   Command run;                     // ... and this is the guest.
 };
 
-// What is to be run.
+// What to run.
 struct SourceText {
   std::string_view code;
   // What the user calls the file; may be a path, or empty. Its ending counts when it is one of the
   // language's: .mjs and .js, or .f and .f90, are not the same to their compilers. Scripts keep the
-  // rest of the name, too, where no interpreter could take it for something else.
+  // rest of the name, too, if no interpreter could take it for something else.
   std::string_view name;
   // Where the sandbox's workspace is.
   std::string_view home = kWorkspace;
@@ -106,16 +106,16 @@ struct SourceText {
 
 // Fills in the placeholders: {file} and {stem} are names in the workspace, {dir} is the workspace,
 // {main} the class to start (Java), {memory_mib} and {cpus} the limits of the command at hand, for
-// runtimes that would size themselves by the machine otherwise, {heap_mib} three quarters of that
-// memory. `arguments` go behind the run command, unchanged.
+// runtimes that would otherwise size themselves by the machine, {heap_mib} three quarters of that
+// memory. `arguments` are appended to the run command, unchanged.
 Plan make_plan(const Language& language,
                const SourceText& source,
                const std::vector<std::string>& arguments,
                const Limits& run_limits,
                const Limits& compile_limits);
 
-// The command that starts a live context of the language, whose agents are in `agents`, a directory
-// of the sandbox: {agents} in the command. Requires: language.agent is not empty.
+// The command that starts a live context of the language. `agents` is the sandbox's directory of
+// agents: {agents} in the command. Requires: language.agent is not empty.
 Command make_agent_command(const Language& language,
                            const std::string& agents,
                            const Limits& limits);

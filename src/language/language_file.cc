@@ -11,7 +11,7 @@
 #include <utility>
 
 // toml++ 3.3 asserts what a file can make false ("[}" does), and in release builds lets compilers
-// rely on it; behind each of these assertions stands code that reports the error. So they must be
+// rely on it; after each of these assertions comes code that reports the error. So they must be
 // neither checked nor relied upon, in any build. NOLINTBEGIN(readability-identifier-naming): the
 // library's names.
 #undef NDEBUG
@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t kMaxItems = 64;
 constexpr std::size_t kMaxText = 4'096;
 
-// The hint where nothing more is known.
+// The hint if nothing more specific is known.
 constexpr const char* kShown = "see docs/languages.md for the values of each key";
 
 std::string_view kind_of(const toml::node& node) {
@@ -56,7 +56,7 @@ class Reader {
   struct NamedKey {
     std::string_view name;
     Key read;
-    bool of_variants = false;  // Also one of a tier's table.
+    bool of_variants = false;  // Also a key of a tier's table.
   };
   static const std::array<NamedKey, 24>& keys();
 
@@ -200,7 +200,7 @@ Result<std::string> Reader::one_line(const toml::node& node, std::size_t most) {
   return value;
 }
 
-// `check` answers what is wrong with a text, or null.
+// `check` returns what is wrong with a text, or null.
 Result<std::string> Reader::checked_text(const toml::node& node, Check check) {
   std::string value = GB_TRY(text(node, kMaxText));
   if (const char* what = check(value); what != nullptr) {
@@ -524,7 +524,7 @@ Result<Language> Reader::read(std::string_view text) {
   if (language_.title.empty()) {
     language_.title = language_.id;
   }
-  // They are the same language, in whatever order the keys came.
+  // Variants are the same language, in whatever order the keys came.
   for (Language& variant : language_.variants) {
     variant.id = language_.id;
     variant.title = language_.title;

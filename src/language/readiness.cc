@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a language's programs are there: the host's files are looked at, nothing is run.
+// Whether a language's programs exist: looks at the host's files, and runs nothing.
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,8 +86,8 @@ std::string hint_for(const Language& language) {
 Readiness readiness(const Language& language, const ProgramSearch& search) {
   std::vector<std::string> wanted = language.needs;
   for (const auto* argv : {&language.run, &language.compile}) {
-    // What holds a placeholder is made by the compiler, or is the code itself; and a tier that runs
-    // no programs of the machine has interpreters of its own.
+    // A name with a placeholder is made by the compiler, or is the code itself; and a tier that
+    // runs no programs of the machine has interpreters of its own.
     const bool is_of_tier = argv == &language.run && !language.tier.empty();
     if (!argv->empty() && !is_of_tier && argv->front().find('{') == std::string::npos) {
       wanted.insert(wanted.begin(), argv->front());

@@ -79,7 +79,7 @@ Result<std::vector<std::string>> language_files(const std::string& directory) {
 }
 
 Result<std::string> read_file(const std::string& path) {
-  // O_NONBLOCK: to open a pipe must not wait for its writer.
+  // O_NONBLOCK: opening a pipe must not wait for its writer.
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!fd) {
     const int why = errno;
@@ -324,7 +324,7 @@ Result<Language> Registry::find(std::string_view name) const {
 
 Result<Language> Registry::detect(std::string_view file_name, std::string_view head) const {
   const std::string_view name = base_name(file_name);
-  // As written before any case: ".C" is C++ where ".c" is C.
+  // First as written, then whatever the case: ".C" is C++ but ".c" is C.
   for (const std::string_view ending : endings(name)) {
     for (const bool any_case : {false, true}) {
       const std::string lower = lower_case(ending);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registry: the languages that there are.
+// Registry: all known languages.
 //
-// The built-in ones lie in the program as an index and their TOML texts; only the text of a
-// language that somebody asks for is parsed, so that a start costs nothing for the others. The
-// files of users are read when the registry is loaded, and win over built-in ones of the same id.
+// The built-in ones are part of the program, as an index and their TOML texts; only the text of a
+// language that somebody asks for is parsed, so that the others cost nothing at startup. The files
+// of users are read when the registry is loaded, and win over built-in ones with the same id.
 //
 // A registry does not change after load(), so any number of threads may use one. Each answer is
-// parsed anew: who runs a language often keeps the Language.
+// parsed anew: a caller that runs a language often should keep the Language.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@
 
 namespace glovebox {
 
-// What a program file is run as when it is an ELF file: nothing interprets it.
+// The language of an ELF file: nothing interprets it.
 inline constexpr std::string_view kExecutable = "executable";
 
-// And this when it is a WebAssembly module.
+// The language of a WebAssembly module.
 inline constexpr std::string_view kModule = "wasm";
 
 class Registry {
@@ -37,7 +37,7 @@ class Registry {
   static Registry load(const std::vector<std::string>& directories);
 
   // The language with this id or name, whatever the case. Fails with kNotFound (the hint names what
-  // may have been meant), or with the kInvalid of a user's file that bears the name.
+  // may have been meant), or with the kInvalid of a user's file that has the name but is bad.
   [[nodiscard]] Result<Language> find(std::string_view name) const;
 
   // The language of a file, by the ending of its name, else by the shebang line or the ELF magic in
@@ -61,7 +61,7 @@ class Registry {
   std::vector<std::string> problem_names_;  // The id that each bad file would have by its name.
 };
 
-// Where programs are looked for, and what of it a sandbox shows.
+// Where to look for programs, and which of these places a sandbox shows.
 struct ProgramSearch {
   // Directories, used unless the language's env sets a PATH.
   std::string path{kDefaultPath};
@@ -76,8 +76,8 @@ struct Readiness {
   std::string hint;     // What to do about it: "apt-get install ruby".
 };
 
-// Whether what the language needs to compile and run is there. Looks at the host's files only;
-// runs nothing.
+// Whether everything that the language needs to compile and run exists. Only looks at the host's
+// files; runs nothing.
 Readiness readiness(const Language& language, const ProgramSearch& search = {});
 
 }  // namespace glovebox

@@ -65,7 +65,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string_vi
       continue;
     }
     const std::size_t steps = distance(wanted, lower_case(candidate));
-    // To replace every letter is not to mistype.
+    // Replacing every letter is not mistyping.
     if (steps < best && steps < candidate.size()) {
       best = steps;
       nearest = candidate;

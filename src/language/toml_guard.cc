@@ -16,7 +16,7 @@ bool is_foreign(char c) { return static_cast<unsigned char>(c) >= 0x80; }
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// What may begin the name in a table header, or close an empty one, which the library refuses well.
+// What may begin the name in a table header, or close an empty one, which the library handles well.
 bool begins_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '"' || c == '\'' || c == ']';
@@ -46,7 +46,7 @@ class Scan {
  private:
   std::optional<TomlFault> find_fault() {
     std::size_t dots = 0;
-    char previous = '\n';  // What came last that is no blank.
+    char previous = '\n';  // The last character that was not a blank.
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '#') {
@@ -80,8 +80,8 @@ class Scan {
     return std::nullopt;
   }
 
-  // Behind the string that begins here. One that is not closed ends with its line, or the text; the
-  // library will complain about it.
+  // Moves past the string that begins here. A string that is not closed ends with its line, or with
+  // the text; the library will complain about it.
   void skip_string(char quote) {
     const std::size_t quotes = is_triple(quote) ? 3 : 1;
     at_ += quotes;
@@ -90,7 +90,7 @@ class Scan {
         at_ += 2;
       } else if (text_[at_] == quote && (quotes == 1 || is_triple(quote))) {
         at_ += quotes;
-        // Up to two quotes may stand inside, before the closing three.
+        // Up to two quotes may be part of the string, before the closing three.
         for (int more = 0; quotes == 3 && more < 2 && at_ < text_.size() && text_[at_] == quote;
              ++more) {
           ++at_;
@@ -109,8 +109,8 @@ class Scan {
     return text_.size() - at_ >= 3 && text_[at_ + 1] == quote && text_[at_ + 2] == quote;
   }
 
-  // In a list over several lines a "[" may start a line, too, and what follows it is anything: such
-  // a file has to put its inner lists elsewhere on the line, or close them on it.
+  // In a list over several lines a "[" may start a line, too, and anything may follow it: such a
+  // file has to put its inner lists elsewhere on the line, or close them on it.
   [[nodiscard]] bool header_has_name() const {
     std::size_t next = at_ + 1;
     if (next < text_.size() && text_[next] == '[') {

@@ -4,9 +4,9 @@
 // That library is sound for what is nearly TOML, but in three places a hostile text makes it do
 // what C++ does not define: a letter beyond ASCII where it expects none, a table header without a
 // name, and dotted keys so deep that freeing them overflows the stack. The last two are found here
-// first, by a scan that knows only strings and comments. Of letters it never sees any: in comments
-// they are replaced, and elsewhere they are refused, since TOML can write each as "\\u00e9". Until
-// Debian has toml++ 3.4.
+// first, by a scan that knows only strings and comments. The library never sees such a letter: in
+// comments they are replaced, and elsewhere they are refused, since TOML can write each as
+// "\\u00e9". Needed until Debian has toml++ 3.4.
 #pragma once
 
 #include <cstddef>

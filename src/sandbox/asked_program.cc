@@ -28,11 +28,11 @@ constexpr std::size_t kMostWords = 32;
 constexpr std::size_t kMostOfWords = 1024;
 constexpr std::uint64_t kPage = 4096;
 
-// As much as is there, in the order of the addresses.
+// Reads as much as there is, in the order of the addresses.
 std::size_t read_memory(pid_t pid, std::uint64_t address, std::span<char> into) {
   std::size_t done = 0;
   while (done < into.size()) {
-    // Not across pages: of a call that fails in the second one, nothing would be left.
+    // Not across pages: a call that fails in the second page would return nothing.
     const std::uint64_t from = address + done;
     const std::size_t size = std::min<std::uint64_t>(into.size() - done, kPage - from % kPage);
     const iovec ours{into.data() + done, size};
@@ -46,7 +46,7 @@ std::size_t read_memory(pid_t pid, std::uint64_t address, std::span<char> into) 
   return done;
 }
 
-// Up to its zero byte, `most` bytes, or the end of what can be read.
+// Reads up to the text's zero byte, `most` bytes, or the end of what can be read.
 std::string read_text(pid_t pid, std::uint64_t address, std::size_t most) {
   std::string text(most, '\0');
   text.resize(read_memory(pid, address, text));
@@ -68,8 +68,7 @@ std::vector<std::string> read_words(pid_t pid, std::uint64_t address) {
   return words;
 }
 
-// Whether nothing is there. What a link leads to is not looked for: in /proc it would be another
-// thing for us.
+// Whether nothing is there. A link is not followed: in /proc it would lead us somewhere else.
 bool is_missing(pid_t pid, const std::string& path) {
   const UniqueFd root(
       ::open((procfs::directory_of(pid) + "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -96,7 +95,7 @@ std::string descriptor_name(pid_t pid, std::uint64_t number) {
 
 GuestAct read_asked_program(pid_t pid, const seccomp_data& call) {
   const bool at = call.nr == SYS_execveat;
-  const std::size_t first = at ? 1 : 0;  // Of the arguments that both calls have.
+  const std::size_t first = at ? 1 : 0;  // The first argument that both calls have.
   const std::string path = read_text(pid, call.args[first], PATH_MAX);
   GuestAct act{.kind = GuestAct::Kind::kProgram,
                .name = path.substr(0, kMostPath),

@@ -12,7 +12,7 @@
 namespace glovebox {
 
 // At most 256 bytes of the path, and 32 arguments of 1 KiB together. Other threads of the guest can
-// write to that memory before the kernel reads it: what starts may be something else. Whoever calls
+// write to that memory before the kernel reads it: what starts may be something else. The caller
 // checks afterwards that the process is the one that asked (SECCOMP_IOCTL_NOTIF_ID_VALID).
 GuestAct read_asked_program(pid_t pid, const seccomp_data& call);
 

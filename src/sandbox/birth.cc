@@ -28,29 +28,29 @@ namespace {
 // A birth in namespaces that are not ours. It takes up to two helpers, which leave the child to us
 // as our own (CLONE_PARENT) and share our descriptors:
 //   - The first enters the realm. As root it lives in our memory, and maps the child's ids, which
-//     takes somebody in the realm whom /proc still takes for root. Without ids to give nobody can
+//     needs a process in the realm that /proc still takes for root. Without ids to give nobody can
 //     map an undumpable child, so the first helper is a copy of us: outside realms, where nobody
-//     below sees it, it becomes dumpable for as long as it makes and maps the user namespace.
+//     below sees it, it becomes dumpable while it makes and maps the user namespace.
 //   - Entering a pid namespace counts for children only (setns(2)), and one cannot be made below it
 //     from outside. So in a realm a second helper is born there, and makes the child.
-// All of this lies in memory that copies share.
+// All of this is in memory that copies share.
 struct Descent {
   const Birthplace& where;
   child::Plan& plan;
   std::byte* stack_top;  // Of the second helper.
   abi::CloneArgs arguments{};
-  bool gives_ids = false;  // That are not ours (sandbox/guest_ids.h).
+  bool gives_ids = false;  // Gives ids that are not ours (sandbox/guest_ids.h).
   int pidfd = -1;          // The child's.
   int second_pidfd = -1;   // The second helper's.
-  // Told by the kernel once each has been made, and before it runs. A helper that is killed while
-  // it makes one leaves the number of a pidfd that was never opened, and may be somebody else's by
-  // now.
+  // The kernel sets each once the process has been made, before it runs. A helper that is killed
+  // while it makes one leaves the number of a pidfd that was never opened, and that may be another
+  // descriptor by now.
   pid_t child = 0;
   pid_t second = 0;
   long result = -ECANCELED;  // Zero, or the negative errno of what failed.
 };
 
-// How long the second helper may take: in a realm others may have its user, and stop it.
+// How long the second helper may take: in a realm, other processes of its user may stop it.
 constexpr timespec kHelperPatience{.tv_sec = 10, .tv_nsec = 0};
 
 GB_NO_SANITIZER [[noreturn]] void leave_helper() {
@@ -164,7 +164,7 @@ GB_NO_SANITIZER [[noreturn]] void make_child_in_realm(void* argument) {
   auto& descent = *static_cast<Descent*>(argument);
   long result = 0;
   if (descent.gives_ids) {
-    // Whoever makes a user namespace owns it. The other two ids stay root's, so that nobody in the
+    // The maker of a user namespace owns it. The other two ids stay root's, so that nobody in the
     // realm may signal us (kill(2)).
     const uid_t owner = descent.where.realm->uid;
     result = sys::raw(SYS_setresgid, -1, owner, -1);
@@ -284,8 +284,8 @@ Result<Cloned> clone_by_helpers(child::Plan& plan,
     (void)::waitpid(static_cast<pid_t>(first), &ended, 0);
   }
   if (descent.second > 0) {
-    // Both live in our memory, which the second must not outlive; and what it is to a realm, until
-    // somebody waits for it, is a process that keeps the realm from ending.
+    // Both live in our memory, which the second must not outlive. Until we wait for the second, it
+    // is also a process that keeps the realm from ending.
     if (WIFSIGNALED(ended)) {
       (void)::kill(descent.second, SIGKILL);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Births in namespaces that are not ours: in a realm, or in a user namespace that somebody maps who
+// Births in namespaces that are not ours: in a realm, or in a user namespace mapped by somebody who
 // has no ids to give (sandbox/guest_ids.h), such as an ordinary user.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace glovebox {
 
-// As clone_into(), whose part it is. Requires: a realm, or that we have no ids to give and
-// `arguments` ask for a user namespace; and that we are undumpable. Their flags are those of
-// `where` and what clone_into() adds.
+// Part of clone_into(), and does the same. Requires: a realm, or that we have no ids to give and
+// `arguments` ask for a user namespace; and that we are undumpable. The flags in `arguments` are
+// those of `where` and what clone_into() adds.
 Result<Cloned> clone_by_helpers(child::Plan& plan,
                                 SetupStacks& stacks,
                                 abi::CloneArgs arguments,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directory in which a user's programs keep what can be made again.
+// The directory in which a user's programs keep what they can make again.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace glovebox {
 // for others.
 std::string cache_directory(const std::string& name);
 
-// Makes it, where it is not there yet with that mode. By default others may look, for a guest of
-// root's is somebody else; only we may write.
+// Makes it with that mode, if it is not there yet. By default others may read it, because a guest
+// of root's is another user; only we may write.
 Result<std::string> own_cache_directory(const std::string& name, std::uint32_t mode = 0755);
 
 // Likewise the directory at an absolute path, with those above it.

@@ -41,11 +41,11 @@ using Clock = GuestLedger::Clock;
 constexpr auto kWindow = 10ms;
 constexpr int kMostInWindow = 32;
 constexpr int kWindowMs = 10;
-// At what is deferred, however many questions come meanwhile.
+// How often to look at deferred answers, however many questions come meanwhile.
 constexpr auto kLookEvery = 1ms;
 constexpr std::size_t kEvents = 64;
 
-// Those of one sandbox. Only the thread of the server uses what is not the ledger.
+// The guests of one sandbox. Only the server's thread uses anything but the ledger.
 struct Guests {
   GuestLedger ledger{};
   Clock::time_point window{};
@@ -61,21 +61,21 @@ struct Guests {
   }
 };
 
-// A filter's. Likewise.
+// A filter's listener. Likewise.
 struct Listener {
   UniqueFd fd;
   std::shared_ptr<Guests> guests;  // Of the sandbox that it was made for.
   bool has_warden = false;
 };
 
-// An answer that waits until more of its sandbox's are due.
+// An answer that waits until its sandbox may have more answers.
 struct Deferred {
   std::shared_ptr<Listener> listener;
   std::shared_ptr<Guests> guests;
   seccomp_notif_resp response;
 };
 
-// Zero where there is none any more.
+// Zero if the process is gone.
 ino_t pid_namespace_of(pid_t pid) {
   struct stat home {};
   return ::stat((procfs::directory_of(pid) + "/ns/pid").c_str(), &home) == 0 ? home.st_ino : 0;
@@ -159,7 +159,7 @@ class Server {
     return found == listeners_.end() ? nullptr : found->second;
   }
 
-  // One question of each that has some: so none waits for all of another's.
+  // One question for each event, so no listener waits for all questions of another.
   void serve(const epoll_event& event, Clock::time_point now) {
     const std::shared_ptr<Listener> listener = find(event.data.u64);
     if (listener && (event.events & EPOLLIN) == 0) {
@@ -185,7 +185,7 @@ class Server {
 
   void answer_one(const std::shared_ptr<Listener>& listener, Clock::time_point now) {
     std::ranges::fill(question_, std::byte{0});
-    // There is one, or was: the kernel counts those of the killed, and answers ENOENT.
+    // There is a question, or was: the kernel counts those of killed processes, and answers ENOENT.
     if (::ioctl(listener->fd.get(), SECCOMP_IOCTL_NOTIF_RECV, question_.data()) != 0) {
       return;
     }
@@ -210,12 +210,12 @@ class Server {
         deferred_.push_back({.listener = listener, .guests = guests, .response = response});
         return;
       }
-    } catch (const std::exception&) {  // No memory: it is answered all the same.
+    } catch (const std::exception&) {  // No memory: answered anyway.
     }
     answer(*listener, response);
   }
 
-  // Always true; whoever has been killed meanwhile needs none.
+  // Always true; a process that has been killed meanwhile needs no answer.
   bool answer(const Listener& listener, const seccomp_notif_resp& response) {
     std::ranges::fill(answer_, std::byte{0});
     std::memcpy(answer_.data(), &response, sizeof response);
@@ -223,8 +223,8 @@ class Server {
     return true;
   }
 
-  // Of the sandbox that the process is in. In a namespace that a guest has made within its sandbox,
-  // it still is that sandbox's.
+  // The guests of the sandbox that the process is in, even if it is in a namespace that a guest has
+  // made within that sandbox.
   std::shared_ptr<Guests> guests_of(const Listener& listener, pid_t pid) {
     const ino_t place = pid_namespace_of(pid);
     const std::scoped_lock lock(mutex_);
@@ -264,9 +264,9 @@ class Server {
   const UniqueFd epoll_{::epoll_create1(EPOLL_CLOEXEC)};
   std::vector<std::byte> question_;
   std::vector<std::byte> answer_;
-  std::vector<Deferred> deferred_;  // In the order of their coming. Of the thread, as the next one.
+  std::vector<Deferred> deferred_;  // In order of arrival. For the thread only, as the next one.
   Clock::time_point looked_{};
-  std::mutex mutex_;  // Of what follows; held for a moment only.
+  std::mutex mutex_;  // Guards what follows; held for a moment only.
   std::map<std::uint64_t, std::shared_ptr<Listener>> listeners_;
   std::map<ino_t, std::shared_ptr<Guests>> by_home_;
   std::map<std::string, std::shared_ptr<Guests>, std::less<>> by_name_;

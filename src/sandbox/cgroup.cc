@@ -53,7 +53,7 @@ std::string cpu_quota_us(double cpus) {
       std::max<long long>(1000, std::llround(cpus * static_cast<double>(kCpuPeriodUs))));
 }
 
-// Waits a moment, without a clock of our own being watched: for a process that is being killed.
+// Waits a moment for a process that is being killed, without watching a clock of our own.
 void wait_a_moment(int milliseconds) { (void)::poll(nullptr, 0, milliseconds); }
 
 Result<void> remove_directory(const std::string& path) {
@@ -91,7 +91,7 @@ Result<int> Cgroup::add_branch(Slot& slot, const std::string& parent) {
   if (::mkdir(path.c_str(), 0755) != 0) {
     return Error::from_errno("create cgroup " + path);
   }
-  // Ours from here on, to be removed also when it cannot be opened.
+  // Ours from here on: removed even if it cannot be opened.
   Branch& branch = branches_.emplace_back(std::move(path), UniqueFd());
   branch.directory = UniqueFd(::open(branch.path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!branch.directory) {
@@ -119,13 +119,13 @@ Result<Cgroup> Cgroup::create(Slot& slot, const Limits& limits, std::optional<Ke
 
 Result<void> Cgroup::create_v1(Slot& slot, const Limits& limits) {
   const CgroupHost& host = cgroup_host();
-  // Only the hierarchies that are needed: each costs a directory and a step into it.
+  // Only the hierarchies that are needed: each costs a directory and a move into it.
   memory_ = GB_TRY(add_branch(slot, host.v1_memory));
   pids_ = GB_TRY(add_branch(slot, host.v1_pids));
   if (!host.v1_cpu.empty() && limits.cpus < host.processors) {
     cpu_ = GB_TRY(add_branch(slot, host.v1_cpu));
   }
-  // Always: what processes say of themselves at their end leaves out those that nobody waits for.
+  // Always: the usage that processes report at their end leaves out those that nobody waits for.
   if (!host.v1_cpuacct.empty()) {
     cpu_time_ = host.v1_cpuacct == host.v1_cpu && cpu_ >= 0
                     ? cpu_
@@ -189,7 +189,7 @@ void Cgroup::check_limits(const Limits& limits) {
   if (!within(pids_, "pids.max", std::uint64_t{limits.pids} + kOwnProcesses)) {
     pids_ = -1;
   }
-  // Of the usual period, which engines keep to.
+  // The quota for the usual period, which engines use.
   const auto quota = static_cast<std::uint64_t>(std::llround(limits.cpus * kCpuPeriodUs));
   if (!within(cpu_, v1 ? "cpu.cfs_quota_us" : "cpu.max", std::max<std::uint64_t>(quota, 1000))) {
     cpu_ = -1;
@@ -214,7 +214,7 @@ Result<void> Cgroup::set_limits(const Limits& limits) {
       std::to_string(kernel_ ? kernel_->most_threads : limits.pids + kOwnProcesses);
   if (mode_ == CgroupMode::kV1) {
     // With swap accounting the sum of both is limited too; it may never be below the memory alone,
-    // so which of the two goes first depends on the direction.
+    // so which of the two to write first depends on the direction.
     if (!write(memory_, "memory.limit_in_bytes", memory)) {
       (void)write(memory_, "memory.memsw.limit_in_bytes", memory);
       GB_TRY(write(memory_, "memory.limit_in_bytes", memory));
@@ -357,9 +357,9 @@ std::optional<Bytes> Cgroup::memory_now() const {
   return now ? std::optional(Bytes{*now}) : std::nullopt;
 }
 
-// Both end when nothing more can be had (Documentation/admin-guide/cgroup-v2.rst, memory.reclaim,
-// Linux 5.19; cgroup-v1/memory.rst, memory.force_empty). In pieces, so that a group of many
-// gigabytes on a slow disk does not hold up whoever asks.
+// Both end when nothing more can be reclaimed (Documentation/admin-guide/cgroup-v2.rst,
+// memory.reclaim, Linux 5.19; cgroup-v1/memory.rst, memory.force_empty). In pieces, so that a group
+// of many gigabytes on a slow disk does not hold up the caller.
 void Cgroup::reclaim() const {
   if (memory_ < 0) {
     return;
@@ -498,8 +498,8 @@ std::uint32_t Cgroup::kill_listed(int directory) {
     if (members.empty()) {
       break;
     }
-    // A number that is still listed was a member's when it was opened, or became one's: a number
-    // that was read may be another's by the time it is used.
+    // A number that was read may be another process's by the time it is used. If it is still
+    // listed, it was a member's when it was opened, or has become one's.
     const std::vector<pid_t> still = listed(directory);
     for (const auto& [pid, pidfd] : members) {
       if (pidfd && std::ranges::find(still, pid) != still.end()) {
@@ -522,7 +522,7 @@ Result<Cgroup::Leftover> Cgroup::remove_leftover(const std::string& path) {
     return leftover;
   }
   leftover.existed = true;
-  // v2 kills all of a group in one step, v1 has no such file.
+  // v2 kills a whole group in one step; v1 has no such file.
   leftover.processes = static_cast<std::uint32_t>(listed(directory.get()).size());
   const UniqueFd kill(::openat(directory.get(), "cgroup.kill", O_WRONLY | O_CLOEXEC));
   if (!kill || ::write(kill.get(), "1", 1) != 1) {

@@ -2,8 +2,8 @@
 // Cgroup: the kernel's own limits for one sandbox, over v2, v1 or neither.
 //
 // The group is made below the one that we are in ourselves, so that limits which somebody set for
-// us hold for our guests too. Processes are born into it (v2: CLONE_INTO_CGROUP) or step into it as
-// an act of their own (v1: admit() in launch.h); nothing is ever moved from outside, because
+// us hold for our guests too. Processes are born into it (v2: CLONE_INTO_CGROUP) or move themselves
+// into it (v1: admit() in launch.h); nothing is ever moved from outside, because
 // such a move can wait 10 ms for an RCU grace period (Linux 6.0 and later).
 #pragma once
 
@@ -47,19 +47,19 @@ class Cgroup final : public Meter {
   // None: it enforces and counts nothing.
   Cgroup() = default;
 
-  // Asks the host. Found out once in a process; later changes of the host are not seen.
+  // Asks the host, once in a process; later changes of the host are not seen.
   static const CgroupSupport& support();
 
-  // What is in the group besides guests: the kernel that they run on, where that is a program of
+  // What is in the group besides guests: the kernel that they run on, if that is a program of
   // this host. It needs memory of its own beyond the limit. The group cannot tell its threads from
-  // the guests' processes, so that it neither counts nor limits those; `most_threads` only keeps
-  // the whole from the host.
+  // the guests' processes, so it neither counts nor limits those; `most_threads` only protects
+  // the host from the whole group.
   struct Kernel {
     Bytes memory{};
     std::uint64_t most_threads = 0;
   };
 
-  // Makes the group of `slot` and sets `limits` as far as the host can; where it can do nothing,
+  // Makes the group of `slot` and sets `limits` as far as the host can; if the host can do nothing,
   // the group is empty and enforces nothing. Without a kernel the guests run on the host's.
   static Result<Cgroup> create(Slot& slot,
                                const Limits& limits,
@@ -82,15 +82,15 @@ class Cgroup final : public Meter {
 
   // v2: the directory for CLONE_INTO_CGROUP, otherwise -1.
   [[nodiscard]] int directory_fd() const;
-  // v1: where the first process writes "0". Valid as long as this object.
+  // v1: where the first process writes "0". Valid while this object lives.
   [[nodiscard]] std::span<const int> task_fds() const { return task_fds_; }
 
-  // Changes the limits of the living group, between a compilation and a run for instance. In v1 the
-  // peak of memory starts anew.
+  // Changes the limits of the living group, for instance between a compilation and a run. In v1
+  // this resets the peak of memory.
   Result<void> change_limits(const Limits& limits);
 
-  // Opens what counts the use of the guests, for whoever asks later and has no time then: five
-  // descriptors.
+  // Opens the guests' counters (five descriptors) now, for a caller that reads them later and has
+  // no time to open them then.
   void hold_counters();
 
   [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const override;
@@ -102,24 +102,24 @@ class Cgroup final : public Meter {
   [[nodiscard]] std::uint64_t pids_refusals() const override;
   void reclaim() const override;
 
-  // The groups of a process that somebody else has put into them, and limits: remove() only forgets
-  // them. A limit that does not hold there counts as none. Fails with kUnsupported where they are
-  // out of sight.
+  // The groups of a process that somebody else has put into them and limits: remove() only forgets
+  // them. A limit that does not hold there counts as none. Fails with kUnsupported if we cannot see
+  // them.
   static Result<Cgroup> of_process(pid_t pid, const Limits& limits);
 
-  // The processes in the group, by their numbers outside: all of them where they are fewer than
+  // The processes in the group, by their numbers outside: all of them if there are fewer than
   // about a thousand.
   [[nodiscard]] std::vector<pid_t> members() const;
 
-  // Kills every process in the group, and waits until that is done where the kernel cannot do it in
-  // one step (v1).
+  // Kills every process in the group. If the kernel cannot do that in one step (v1), waits until it
+  // is done.
   void kill() const;
 
   // Removes the group. Waits up to a second for its last process to be gone.
   Result<void> remove();
 
-  // For another process that uses the group while this one keeps it: what it must know, and the
-  // descriptors that belong to it, in order; ours.
+  // For another process that uses the group while this one keeps it: what that process must know,
+  // and the descriptors it needs, in order. The descriptors stay ours.
   void describe(WireWriter& to) const;
   [[nodiscard]] std::vector<int> directories() const;
   // The group as that other process sees it: remove() only forgets it.
@@ -147,7 +147,7 @@ class Cgroup final : public Meter {
   };
 
   static std::vector<pid_t> listed(int directory);
-  // Returns how many were killed.
+  // Returns how many processes were killed.
   static std::uint32_t kill_listed(int directory);
   Result<int> add_branch(Slot& slot, const std::string& parent);
   Result<void> create_v1(Slot& slot, const Limits& limits);

@@ -85,7 +85,7 @@ std::string v1_directory(std::string_view table, std::string_view controller) {
   return {};
 }
 
-// Whether groups below `directory` get the controllers; tries to have them delegated.
+// Whether groups below `directory` get the controllers; tries to delegate them.
 bool delegates(const std::string& directory) {
   if (::access(directory.c_str(), W_OK) != 0) {
     return false;
@@ -95,8 +95,8 @@ bool delegates(const std::string& directory) {
     return false;
   }
   const std::string control = directory + "/cgroup.subtree_control";
-  // Memory first, and pids only with it: the kernel refuses memory while a process sits in the
-  // group, but lets pids and cpu by, which makes the group a threaded one without room for others.
+  // Memory first, and pids only with it: the kernel refuses memory while a process is in the
+  // group, but accepts pids and cpu, which makes the group a threaded one without room for others.
   if (write_file(control, "+memory +pids")) {
     for (const char* const controller : {"cpu", "io"}) {
       if (has_word(*available, controller)) {
@@ -108,8 +108,8 @@ bool delegates(const std::string& directory) {
   return enabled && has_word(*enabled, "memory") && has_word(*enabled, "pids");
 }
 
-// What we move into, below a group that was given to us. A unit of systemd's may say the same by
-// DelegateSubgroup= (systemd.resource-control(5)).
+// The group that we move into, below a group that was given to us. A systemd unit may name the same
+// one with DelegateSubgroup= (systemd.resource-control(5)).
 constexpr std::string_view kRoom = "/glovebox-host";
 
 // Whether no process but this one is in a group.
@@ -135,7 +135,7 @@ bool make_room(const std::string& directory) {
 }
 
 // Our own group comes before the one above, which root may write to as well: there our groups would
-// lie outside of the unit that we are, and outside of its limits.
+// be outside of our own unit, and outside of its limits.
 std::string find_v2_parent(const std::string& mount, const std::string& own) {
   std::string here = own == "/" ? mount : mount + own;
   if (delegates(here)) {

@@ -17,7 +17,7 @@ inline constexpr std::string_view kCgroupRoot = "/sys/fs/cgroup";
 
 struct CgroupHost {
   CgroupSupport support;
-  // v1: our own directory in each hierarchy, empty where it is absent or not writable.
+  // v1: our own directory in each hierarchy, empty if it is absent or not writable.
   std::string v1_memory;
   std::string v1_pids;
   std::string v1_cpu;
@@ -31,7 +31,7 @@ struct CgroupHost {
 const CgroupHost& cgroup_host();
 
 // Where a process is in the hierarchy of `controller` (v1), or in v2's when that is empty: a
-// directory that we can see. Empty where there is none.
+// directory that we can see. Empty if there is none.
 std::string cgroup_directory(pid_t pid, std::string_view controller);
 
 // "MAJOR:MINOR" of each whole disk of the host.

@@ -78,7 +78,7 @@ Sandbox::Sandbox(Enclosure enclosure, std::string_view tier, const SandboxSpec& 
   if (std::ranges::any_of(write_rules_.closed, [](const std::string& place) {
         return place.starts_with(".git/hooks/");
       })) {
-    // 'git init' copies examples of hooks, and gives up where it cannot.
+    // 'git init' copies examples of hooks, and gives up if it cannot.
     env_.insert(env_.begin(), {"GIT_TEMPLATE_DIR", ""});
   }
   if (!read_rules_.closed.empty()) {
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
     if (enclosure) {
       std::unique_ptr<Sandbox> sandbox(
           new Sandbox(std::move(enclosure).value(), tier->name(), spec));
-      // What guests ask of a machine or a runner of ours, those answer.
+      // A machine or a runner of ours answers its guests' calls itself.
       if (!sandbox->enclosure_.features.own_kernel && !sandbox->enclosure_.runner) {
         name_watched(sandbox->id_, sandbox->enclosure_.pidfd.get());
       }
@@ -140,7 +140,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, const 
     }
     notes.push_back("tier " + std::string(tier->name()) +
                     " could not be used: " + error->message());
-    // What the tier lacks that is tried first is what most people can mend.
+    // Most people can fix what the tier that is tried first lacks.
     if (!first) {
       first = std::move(error);
     }
@@ -162,7 +162,7 @@ Error Sandbox::with_complaints(Error error) const {
   if (said.empty()) {
     return error;
   }
-  // Its last word: what comes before are warnings.
+  // Its last line: what comes before are warnings.
   const std::string last = printable(said.substr(said.rfind('\n') + 1));
   return {ErrorCode::kUnsupported, "set up the sandbox: " + last, std::string(kAskDoctor)};
 }

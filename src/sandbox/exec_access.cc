@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 11> kDirectories = {"/usr/local/sbin",
                                                            "/usr/libexec",
                                                            "/usr/lib/git-core",
                                                            "/usr/lib/klibc/bin"};
-// What has directories with a "bin" of their own.
+// Directories whose subdirectories have a "bin" of their own.
 constexpr std::array<std::string_view, 3> kParents = {"/usr/lib", "/usr/lib/jvm", "/opt"};
 
 // The kernel starts them for nearly every program, and cannot tell that from a start by a guest.
@@ -52,7 +52,7 @@ bool is_loader(std::string_view path) {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// Links lead to what guests would find; nothing leads out of the root.
+// Links lead to what guests would find there; nothing leads out of the root.
 UniqueFd open_in(const UniqueFd& root, const std::string& path, int flags) {
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC);
@@ -75,7 +75,7 @@ struct Entry {
   unsigned char type;
 };
 
-// Empty where it cannot be read.
+// Empty if it cannot be read.
 std::vector<Entry> entries_of(UniqueFd directory) {
   std::vector<Entry> entries;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Landlock lets a guest start and read where it may start only some programs (ExecRules).
+// What Landlock lets a guest start and read if it may start only some programs (ExecRules).
 //
 // The programs of a root are the files in its directories of commands (/usr/bin, …). One that may
-// not be started cannot be read either: what nobody can read nobody can copy, hand to the dynamic
-// loader, or load by a loader of their own.
+// not be started cannot be read either: what a guest cannot read, it cannot copy, hand to the
+// dynamic loader, or load with a loader of its own.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ namespace glovebox {
 class ExecAccess {
  public:
   // Looks at what is in `root`, a directory outside that guests see as "/" (the host's own: "/").
-  // It may be made to hurt; nothing of it leads outside. Takes a few milliseconds for 1,500
+  // It may be malicious; nothing in it leads outside. Takes a few milliseconds for 1,500
   // programs.
   static Result<ExecAccess> create(const ExecRules& rules, const std::string& root);
 
   // Adds rules for `top` ("/usr") and what is below it, in place of one that allows reading and
-  // starting everything. `rules` point into this object, which may be moved and not changed.
+  // starting everything. `rules` point into this object, which may be moved but not changed.
   Result<void> add_rules(const std::string& top, std::vector<child::AccessRule>& rules);
 
-  // Adds the dynamic loaders, which the kernel has to start for other programs.
+  // Adds the dynamic loaders, which the kernel must start for other programs.
   static void add_loaders(std::vector<child::AccessRule>& rules);
 
-  // Rights to read everything in a directory that has no programs in it, and to start it where the
+  // Rights to read everything in a directory that has no programs in it, and to start it if the
   // rules do not name all that can be started.
   [[nodiscard]] std::uint64_t rest() const { return rest_; }
 
@@ -58,9 +58,9 @@ class ExecAccess {
                            std::uint64_t inode);
   void join_hard_links();
   void decide(ExecRules rules);
-  // What the first line of a script names; empty for what is none.
+  // What the first line of a script names; empty if the file is not a script.
   std::vector<std::string> interpreters_of(const std::string& path) const;
-  // The path inside of what a descriptor shows; empty for what is not in the root.
+  // The path inside of the file that a descriptor refers to; empty if it is not in the root.
   [[nodiscard]] std::string path_inside(int descriptor) const;
   const char* keep(std::string text);
   [[nodiscard]] bool has_closed_below(const std::string& path) const;
@@ -72,7 +72,7 @@ class ExecAccess {
   std::set<std::string> seen_;          // Directories.
   std::map<std::string, Found> found_;  // By paths inside, without links.
   std::set<std::string> closed_;
-  std::vector<std::string> started_;  // What can be started where the rules name all.
+  std::vector<std::string> started_;  // What can be started if the rules name all.
   std::deque<std::string> texts_;     // A deque: its strings never move.
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<const char*, 4> kCovered = {"passwd", "group", "hosts", "nsswitch.conf"};
 
-// A directory under that name, in place of anything that is none.
+// A directory under that name, in place of anything that is not one.
 Result<UniqueFd> make_directory(int parent, const char* name) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     UniqueFd fd(::openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The root of a file system that others made, to be shown to guests in place of the host's.
+// The root of a file system that others made, which guests see in place of the host's.
 #pragma once
 
 #include "base/result.h"
@@ -11,7 +11,7 @@ namespace glovebox {
 // Nobody else may change the directory meanwhile.
 Result<void> prepare_foreign_root(int root_fd);
 
-// kInvalid where that was not done.
+// kInvalid if prepare_foreign_root() was not called.
 Result<void> check_foreign_root(int root_fd);
 
 }  // namespace glovebox

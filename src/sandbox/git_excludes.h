@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What git is told of the places in a workspace that a policy hides. It would give up at the first
-// file that it may not read: 'git add -A' of a workspace with a hidden .netrc.
+// What git is told about the places in a workspace that a policy hides. Otherwise it gives up at
+// the first file that it may not read: 'git add -A' of a workspace with a hidden .netrc.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ inline constexpr const char* kGitExcludes = "git-excludes";
 // Its text: these places, from the top of a repository.
 std::string git_excludes(const PlaceRules& read);
 
-// Makes git read it. What a guest sets itself comes after it, and counts.
+// Makes git read it. What a guest sets itself comes after it, and wins.
 Environment git_excludes_environment();
 
 }  // namespace glovebox

@@ -48,7 +48,7 @@ bool GuestLedger::count_program(Clock::time_point now) {
   const std::chrono::duration<double> passed = now - filled_;
   programs_left_ = std::min(kBurst, programs_left_ + passed.count() * kPerSecond);
   filled_ = now;
-  // While nobody listens, no more of them come to be kept.
+  // While nobody listens, no more of them are kept.
   if (programs_left_ < 1 || untold_.size() >= kMostUntold) {
     ++more_programs_;
     return false;

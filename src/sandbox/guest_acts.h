@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the guests of a sandbox have asked its kernel for, for whoever keeps a record of that:
-// system calls that the filter refuses, and programs that they start.
+// What the guests of a sandbox have asked its kernel for, to be recorded: system calls that the
+// filter refuses, and programs that they start.
 #pragma once
 
 #include <chrono>
@@ -21,10 +21,10 @@ struct GuestAct {
   Kind kind = Kind::kRefusedCall;
   // The call, as in manual pages; or the program's path, as it was asked for, up to 256 bytes.
   std::string name{};
-  std::vector<std::string> words{};  // What a program was to get as arguments, up to 1 KiB.
+  std::vector<std::string> words{};  // The arguments for a program, up to 1 KiB.
   bool missing = false;              // There was no such program.
   std::string by{};                  // The name of the process that asked.
-  // So many more were only counted: of this call, or, without a name, of programs.
+  // How many more were only counted: of this call, or, without a name, of programs.
   std::uint64_t more = 0;
 };
 
@@ -35,12 +35,12 @@ class GuestLedger {
   using Clock = std::chrono::steady_clock;
   using Told = std::function<void(const GuestAct& act)>;
 
-  // What was before, and what comes. `told` must not wait.
+  // Tells past and future acts. `told` must not wait.
   void tell(Told told);
-  // The guests have ended: tells how many acts were only counted, and nothing any more.
+  // The guests have ended: tells how many acts were only counted, and nothing after that.
   void close();
 
-  // Counts one. True where it is to be told in full.
+  // Counts one. True if it should be told in full.
   bool count_refusal(std::string_view call);
   bool count_program(Clock::time_point now);
   void tell_act(GuestAct act);

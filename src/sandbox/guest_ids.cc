@@ -73,7 +73,7 @@ bool has(const std::vector<IdSpan>& spans, std::uint64_t first, std::uint64_t co
   });
 }
 
-// Also where the map cannot be read: what is not known may be so.
+// Also true if the map cannot be read: then it may map root to root.
 bool maps_root_to_root(const std::string& map) {
   std::istringstream text(map);
   std::uint64_t inside = 0;
@@ -86,7 +86,7 @@ bool maps_root_to_root(const std::string& map) {
   return true;
 }
 
-// CAP_CHOWN for what is a guest's; CAP_SETPCAP to lock the rest before the guest has it.
+// CAP_CHOWN for a guest's files; CAP_SETPCAP to lock the rest before the guest has it.
 bool may_change_ids() {
   constexpr std::uint32_t kNeeded =
       1U << CAP_CHOWN | 1U << CAP_SETGID | 1U << CAP_SETUID | 1U << CAP_SETPCAP;

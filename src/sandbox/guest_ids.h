@@ -15,7 +15,7 @@
 namespace glovebox {
 
 struct GuestIds {
-  // The guest of slot n has the id first + n, and who works for it outside first + slots + n.
+  // The guest of slot n has the id first + n; its helper outside has first + slots + n.
   uid_t first = 0;
   std::uint32_t slots = 0;
   // Whether there are ranges for sandboxes with several users as well (sandbox/id_range.h).
@@ -27,17 +27,17 @@ struct GuestIds {
   static constexpr std::uint32_t kSlots = 1U << 20;
 };
 
-// Those of this process. Nothing where guests can have no id but ours: for an ordinary user, and
+// The ids of this process. Nothing if guests can have no id but ours: for an ordinary user, and
 // for root of a user namespace that maps too few, or that may not change ids (capabilities(7):
 // CHOWN, SETGID, SETUID, SETPCAP). Thread-safe.
 std::optional<GuestIds> guest_ids();
 
-// Fails with kUnsupported where a guest would have our id, and that is root's out here as well: it
+// Fails with kUnsupported if a guest would have our id and that is root's outside as well: root
 // owns what no wall must be trusted to hide, such as the files below /proc/sys.
 Result<void> check_guest_is_not_root();
 
-// Those that root has in a user namespace with these maps (/proc/self/uid_map,
-// user_namespaces(7)). Where the usual ids are missing, they are the last thirty-second part of the
+// The ids that root has in a user namespace with these maps (/proc/self/uid_map,
+// user_namespaces(7)). If the usual ids are missing, they are the last thirty-second part of the
 // longest span that both maps have, below 65534, which is nobody.
 std::optional<GuestIds> guest_ids_in(std::string_view uid_map, std::string_view gid_map);
 

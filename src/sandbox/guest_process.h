@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GuestProcess: what was started in a sandbox beside runs, and outlives them.
+// GuestProcess: a process that was started in a sandbox beside runs, and outlives them.
 #pragma once
 
 #include <poll.h>
@@ -17,35 +17,36 @@
 
 namespace glovebox {
 
-// Its sandbox must outlive it; its own end forgets the process and ends nothing, but for closing
-// its terminal. signal() may be called by any thread, the rest by one at a time.
+// Its sandbox must outlive it. The destructor closes the terminal, but does not end the
+// process. Any thread may call signal(); the rest is for one thread at a time.
 class GuestProcess {
  public:
-  // `pid` is the one inside. `relayed`: its streams go through the warden.
+  // `pid` is its number inside. `relayed`: its streams go through the warden.
   GuestProcess(std::unique_ptr<WardenLink::Channel> channel, std::uint32_t pid, bool relayed)
       : channel_(std::move(channel)), pid_(pid), relayed_(relayed) {}
 
   [[nodiscard]] std::uint32_t pid() const { return pid_; }
-  // By which the warden knows it, also after its sandbox was saved and loaded.
+  // The number by which the warden knows it, also after its sandbox was saved and loaded.
   [[nodiscard]] std::uint32_t channel() const { return channel_->number(); }
 
-  // The outer end of the terminal that it was started with, if any: what is written is typed, and
-  // what is read was shown. Non-blocking.
+  // The outer end of the terminal that it was started with, if any: bytes written to it are typed,
+  // and bytes read from it were shown. Non-blocking.
   [[nodiscard]] const UniqueFd& terminal() const { return terminal_; }
   void hold_terminal(UniqueFd terminal) { terminal_ = std::move(terminal); }
-  // Any thread. Requires: it has one.
+  // Any thread. Requires: it has a terminal.
   Result<void> resize(warden::TerminalSize size);
 
   // To its process group.
   void signal(int signal);
 
-  // How it ended; nothing while it lives. What ended with its sandbox was killed. Does not wait.
+  // How it ended; nothing while it lives. If it ended with its sandbox, it was killed. Does not
+  // wait.
   const std::optional<warden::EndedReport>& ended();
 
-  // Asks that what it has written until now reaches whoever reads its streams: one stream that is
-  // relayed may overtake another. They have to be read meanwhile.
+  // Asks that everything it has written until now reaches the readers of its streams, because one
+  // relayed stream may overtake another. Somebody must read the streams meanwhile.
   void settle();
-  // Whether it has, since settle(), or the process has ended. Does not wait.
+  // Whether it has reached them since settle(), or the process has ended. Does not wait.
   bool settled();
 
   // What to pass to poll(2) in order to wait until ended() or settled() may know more.

@@ -25,7 +25,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long processes may take to be gone after they were killed, those included that came since.
+// How long killed processes, and those started since, may take to be gone.
 constexpr auto kEndPatience = 5s;
 constexpr int kLookAgainMs = 20;
 constexpr std::size_t kMostCommand = 200;
@@ -45,8 +45,8 @@ pid_t warden_of(const GuestPlace& place) {
   return pid_after("/proc/self/fdinfo/" + std::to_string(place.warden_pidfd), "\nPid:");
 }
 
-// Without a cgroup: who is in the warden's pid namespace, or where it has none, who descends from
-// it.
+// Without a cgroup: the processes in the warden's pid namespace, or, if it has none of its own, the
+// warden's descendants.
 std::vector<pid_t> find_processes(pid_t warden, bool own_pids) {
   std::vector<pid_t> found;
   if (warden <= 0) {
@@ -77,7 +77,7 @@ std::vector<pid_t> find_processes(pid_t warden, bool own_pids) {
   return found;
 }
 
-// At most so many bytes of it.
+// At most `most` bytes of it.
 std::string text_of(const std::string& path, std::size_t most) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text(most, '\0');
@@ -222,7 +222,7 @@ Result<void> end_guests_but(const std::vector<GuestSeen>& kept, const GuestPlace
     if (std::chrono::steady_clock::now() >= deadline) {
       return Error(ErrorCode::kUnavailable, "processes of the sandbox do not end");
     }
-    // A number that was read may be another's by now; one that is listed still is a guest's.
+    // A number that was read may be another's by now; one that is still listed is a guest's.
     const std::vector<pid_t> still = processes_in(place);
     std::vector<pollfd> ends;
     for (const auto& [pid, pidfd] : doomed) {

@@ -23,20 +23,20 @@ struct GuestPlace {
 
 struct GuestSeen {
   pid_t outside = 0;
-  std::uint64_t started = 0;  // With the number, it is this process and no later one.
+  std::uint64_t started = 0;  // With the number, identifies this process and no later one.
   pid_t inside = 0;
   std::string command{};  // The beginning of its words; the guest's.
 };
 
-// By their numbers outside, the warden among them where it is in the group.
+// By their numbers outside; the warden is among them if it is in the group.
 std::vector<pid_t> processes_in(const GuestPlace& place);
 pid_t warden_in(const GuestPlace& place);
 
 // Those that live, without the warden.
 std::vector<GuestSeen> guests_in(const GuestPlace& place);
 
-// Kills those that are not among `kept`, and what they start meanwhile. kUnavailable when some live
-// on after five seconds.
+// Kills the guests that are not among `kept`, and what they start meanwhile. kUnavailable if some
+// still live after five seconds.
 Result<void> end_guests_but(const std::vector<GuestSeen>& kept, const GuestPlace& place);
 
 namespace procfs {

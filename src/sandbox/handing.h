@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handing: what a child makes in its sandbox while that is born, and hands out to us
+// Handing: what a child makes in its sandbox during the sandbox's birth, and hands out to us
 // (child/hand_out.h).
 #pragma once
 
@@ -25,8 +25,8 @@ class Handing {
   // Closes the child's end here; once the child exists.
   void close_inner() { theirs_.reset(); }
 
-  // Waits for what the child hands out; nothing where it has failed before: its report says of
-  // what.
+  // Waits for what the child hands out; nothing if the child failed before that: its report says
+  // why.
   std::vector<UniqueFd> receive();
 
  private:
@@ -39,7 +39,7 @@ struct WayOut {
   UniqueFd listener{};
   UniqueFd names{};
 
-  // Empty where the child has none to hand out.
+  // Empty if the child has none to hand out.
   static WayOut from(Handing& handing);
 };
 

@@ -29,21 +29,21 @@ using Clock = std::chrono::steady_clock;
 
 // Growth of the kernel's memory that is worth a count: 20,000 locks.
 constexpr std::uint64_t kGrowth = 4ULL << 20;
-// In this much processor time nobody takes more than 10,000.
+// In this much processor time nobody takes more than 10,000 locks.
 constexpr std::chrono::microseconds kLittleWork = 20ms;
 // Growth may be hidden by what others give back meanwhile.
 constexpr auto kCountAnyway = 10s;
 // The processor time that a count may take, enough for twice kMostLocks on a slow processor; and
-// how much longer than it took nothing is counted afterwards: sockets fill faster.
+// how many times as long as a count took we then pause. Less after sockets: they fill faster.
 constexpr std::chrono::nanoseconds kLongest = 5s;
 constexpr int kPauseAfterLocks = 20;
 constexpr int kPauseAfterSockets = 3;
 constexpr int kPauseAfterMemory = 3;
-// The memory of guests is counted anyway after so long.
+// The memory of guests is counted anyway after this time.
 constexpr auto kCountMemoryAnyway = 1s;
-// One answer about the host serves all sandboxes of this process for so long.
+// One answer about the host serves all sandboxes of this process for this time.
 constexpr auto kFresh = 20ms;
-// Whoever holds fewer is not worth ending.
+// A process that holds fewer is not worth ending.
 constexpr std::uint64_t kFew = 100;
 
 // In bytes: what the kernel has for itself and cannot give back, and what all TCP connections of
@@ -101,7 +101,7 @@ std::uint64_t locks_by(const std::string& info) {
 }
 
 std::uint64_t locks_of(pid_t pid, std::chrono::nanoseconds until) {
-  // Of a process whose first thread has ended the others have the descriptors.
+  // If the first thread of a process has ended, the others have the descriptors.
   for (const pid_t task : procfs::numbers_in(procfs::directory_of(pid) + "/task")) {
     const std::string folder =
         procfs::directory_of(pid) + "/task/" + std::to_string(task) + "/fdinfo";
@@ -130,7 +130,7 @@ Holder holder_of(pid_t pid) {
 }
 
 // Returns whether it has killed any. A number that was read may be another's by now; one that is
-// listed still is a guest's.
+// still listed is a guest's.
 bool kill_those(const std::vector<Holder>& holders, const HoardWatch::Where& where) {
   const std::vector<pid_t> still = processes_in(where);
   bool killed = false;
@@ -181,7 +181,7 @@ bool HoardWatch::end_holders_of_locks(const Where& where) {
   const std::chrono::nanoseconds start = own_processor_time();
   std::vector<pid_t> all = processes_in(where);
   if (!all.empty()) {
-    // Where there are too many descriptors to look at, others come first the next time.
+    // If there are too many descriptors to look at, others come first the next time.
     std::ranges::rotate(all, all.begin() + static_cast<std::ptrdiff_t>(turn_++ % all.size()));
   }
   std::uint64_t total = 0;
@@ -205,8 +205,8 @@ bool HoardWatch::end_holders_of_memory(const Where& where, std::uint64_t most) {
   if (now < memory_not_before_) {
     return false;
   }
-  // They cannot have taken more than the host has lost. Half of what is left to them allows for
-  // what others gave back meanwhile.
+  // Guests cannot have taken more than the host has lost. Counting at half of what is left to them
+  // allows for what others gave back meanwhile.
   const std::uint64_t host = fresh<read_process_memory>();
   host_memory_ = std::min(host_memory_, host);
   const std::uint64_t left = most - std::min(guest_memory_, most);

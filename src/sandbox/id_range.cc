@@ -76,8 +76,8 @@ Result<UniqueFd> open_locks() {
                : Error::from_errno("open the directory of id ranges");
 }
 
-// Locks the file of a range. False where somebody holds it, or where its last holder has unlinked
-// it meanwhile: then it locks nothing.
+// Locks the file of a range. False if somebody holds it, or if its last holder has unlinked it
+// meanwhile: then it locks nothing.
 bool lock(const UniqueFd& file) {
   struct stat status {};
   return file && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && ::fstat(file.get(), &status) == 0 &&

@@ -12,8 +12,8 @@
 namespace glovebox {
 
 // 65,536 user and group ids that no other living sandbox has, on the whole host: whatever their
-// runtime directories, all programs of root's hold a lock on the range that they use
-// (/run/glovebox/.ids/). The ranges lie above those of slots and of systemd (systemd.io/UIDS-GIDS);
+// runtime directories, all programs of root's lock the range that they use
+// (/run/glovebox/.ids/). The ranges are above those of slots and of systemd (systemd.io/UIDS-GIDS);
 // what /etc/subuid and /etc/subgid give to others is left out. Ends with its last holder.
 class IdRange {
  public:
@@ -30,7 +30,7 @@ class IdRange {
   IdRange& operator=(const IdRange&) = delete;
   ~IdRange();
 
-  // Removes the files of holders that were killed, which lock nothing any more. Requires root.
+  // Removes the files of killed holders, which no longer lock anything. Requires root.
   static void sweep();
 
   // Zero for an empty one.

@@ -76,10 +76,10 @@ Result<void> write_map(pid_t pid, const char* file, std::string_view text) {
   return {};
 }
 
-// Makes the calling thread of root's an effective user for its lifetime, with all its capabilities.
-// Who makes a user namespace is charged for what is used in it (namespaces(7), kernel/ucount.c): so
-// its guest gets the limits of a user of its own, not a share of root's. By system calls, because
-// those of libc change every thread.
+// Gives the calling thread, which is root's, another effective user for this object's lifetime, and
+// keeps all its capabilities. The maker of a user namespace is charged for what is used in it
+// (namespaces(7), kernel/ucount.c): so its guest gets the limits of a user of its own, not a share
+// of root's. By system calls, because libc's functions change every thread.
 class EffectiveUser {
  public:
   explicit EffectiveUser(uid_t uid) {
@@ -169,7 +169,7 @@ Unborn::~Unborn() {
 
 Result<void> admit(int control_fd, std::span<const int> cgroup_tasks) {
   GB_CHECK(cgroup_tasks.size() <= child::kMaxTaskFiles);
-  // EPIPE: it has failed before, and its report says of what.
+  // EPIPE: the child has failed before, and its report says why.
   if (sys::send_with(control_fd, "g", cgroup_tasks, 0) != 1 && errno != EPIPE) {
     return Error::from_errno("move the child into its cgroup");
   }

@@ -42,22 +42,22 @@ struct Birthplace {
   const Realm* realm = nullptr;  // None: in our own namespaces.
   // As root, outside of realms: the user who is charged for the new user namespace; zero: root.
   uid_t charged_to = 0;
-  // The maps of its user namespace, with CLONE_NEWUSER (user_namespaces(7)). One that is not ours
-  // alone needs root.
+  // The maps of its user namespace, with CLONE_NEWUSER (user_namespaces(7)). A map of more than our
+  // own id needs root.
   std::string_view uid_map{};
   std::string_view gid_map{};
-  // With CLONE_NEWUSER, as an ordinary user outside realms: one that is there and mapped already,
-  // in place of a new one (sandbox/subordinate_ids.h).
+  // With CLONE_NEWUSER, as an ordinary user outside realms: a user namespace that exists and is
+  // mapped already, in place of a new one (sandbox/subordinate_ids.h).
   int user_namespace = -1;
 };
 
 // A new process that runs `plan` on a stack of its own, as our child; the ids of its user namespace
-// are mapped when this returns. Completes the plan. Its pid is known only when it is born by root,
+// are mapped when this returns. Completes the plan. The pid is known only if root makes the child,
 // outside realms.
 //
 // Until its exec it lives in our memory (as an ordinary user with a user namespace: in a copy), and
-// has our descriptors. So this makes the process undumpable for good: what shares a pid namespace
-// with the child, and may have power over its user namespace, must not reach into it
+// has our descriptors. So this makes our process undumpable for good: other processes in the
+// child's pid namespace, which may have power over its user namespace, must not reach into it
 // (ptrace(2), "Ptrace access mode checking").
 //
 // Safe in a program with threads: the child makes system calls only.
@@ -67,10 +67,10 @@ struct Cloned {
 };
 Result<Cloned> clone_into(child::Plan& plan, SetupStacks& stacks, const Birthplace& where);
 
-// Of the calling process, by which a child notices its death.
+// A pidfd of the calling process, by which a child notices its death.
 Result<UniqueFd> own_pidfd();
 
-// A child whose sandbox is not made yet: killed and reaped unless it is kept.
+// A child whose sandbox is not complete yet: killed and reaped unless it is kept.
 class Unborn {
  public:
   explicit Unborn(Cloned child) : child_(std::move(child)) {}

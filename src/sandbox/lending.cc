@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sandbox that one process made and another one uses.
+// A sandbox that one process makes and another one uses.
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -23,7 +23,7 @@ constexpr std::size_t kMaxMessage = 64UL * 1024;
 constexpr std::size_t kOwnDescriptors = 3;
 constexpr std::size_t kMaxNotes = 64;
 
-// The truth about a sandbox, one bit each: in this order at both ends.
+// Facts about a sandbox, one bit each, in this order at both ends.
 template <typename Features, typename WallsSeen>
 auto flags(Features& features, WallsSeen& walls) {
   return std::array{&features.limits_disk,
@@ -79,7 +79,7 @@ Result<void> Sandbox::lend(int socket) {
       static_cast<ssize_t>(message.size())) {
     return Error::from_errno("lend a sandbox");
   }
-  // Ours would keep the guest alive when its borrower dies.
+  // Our copy would keep the guest alive when its borrower dies.
   link_.close();
   used_ = true;
   return {};

@@ -18,9 +18,9 @@
 namespace glovebox {
 namespace {
 
-// More are not described one by one.
+// More processors than this are not described one by one.
 constexpr unsigned kMostProcessors = 32;
-// Of the description of one processor: larger ones are cut.
+// Longer descriptions of one processor are cut.
 constexpr std::size_t kMostDescription = 3072;
 
 // Lines of that description that differ from one processor to the next, or count them.
@@ -57,8 +57,8 @@ std::string memory_text(const Limits& limits) {
   return text;
 }
 
-// The host's first processor, as /proc/cpuinfo has it, without the empty line behind it. Read once:
-// it does not change, and kernels may take long to say it.
+// The host's first processor, as /proc/cpuinfo has it, without the empty line after it. Read once:
+// it does not change, and kernels may take long to write it.
 const std::string& first_processor() {
   static const std::string kText = [] {
     std::string text(kMostDescription, '\0');

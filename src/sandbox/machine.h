@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine that guests are shown: as large as their limits, not as the host.
+// The machine that guests see: as large as their limits, not as the host.
 //
 // Programs size their thread pools and caches by what a handful of files say. In a tier with a root
-// of its own these files are ours; everywhere, variables say it to the libraries that heed them.
-// What remains of the host's: sysinfo(2), and the processors that sched_getaffinity(2) names.
-// Guests are not pinned to processors, because a busy one would hold up whoever was pinned to it
+// of its own these files are ours; everywhere, variables tell the libraries that heed them.
+// Two things still show the host: sysinfo(2), and the processors that sched_getaffinity(2) names.
+// Guests are not pinned to processors, because a busy one would hold up the guests pinned to it
 // while another one idles.
 #pragma once
 
@@ -30,14 +30,14 @@ inline constexpr std::array<MachineFile, warden::kMachineFiles> kMachineFiles = 
      {"stat", "proc/stat"},
      {"processors", "sys/devices/system/cpu/online"}}};
 
-// Their contents. What is in use is not in them: all memory is free, and no processor has worked.
+// The contents of these files. They show no use: all memory is free, and no processor has worked.
 // Never more than the host has.
 std::array<std::string, warden::kMachineFiles> machine_texts(const Limits& limits);
 
 // The payload of a request that has the warden write them (warden::Request::kMachine).
 std::string machine_request(const Limits& limits);
 
-// What they take of a file system in memory with any limits, in bytes; some 16 KiB with few
+// The bytes that they take in a file system in memory, whatever the limits; some 16 KiB with few
 // processors, and at most 128 KiB.
 std::uint64_t machine_room();
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What /proc shows and no guest needs, relative to a sandbox's root.
+// Paths that /proc shows and no guest needs, relative to a sandbox's root.
 #pragma once
 
 #include <array>
 
 namespace glovebox {
 
-// What /proc shows everybody of the host, beyond the guest's own processes.
+// What /proc shows everybody about the host, beyond the guest's own processes.
 // Locks of other sandboxes would be a channel between any two.
 // Files that only root can read need no mask: the guest's uid is nobody outside. Names as in runc's
 // list of masked paths and in proc(5); not every kernel has all of them.

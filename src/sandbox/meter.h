@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Meter: what a sandbox uses and what it was refused, as whatever limits it counts.
+// Meter: what a sandbox uses and what it was refused, as counted by whatever limits it.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace glovebox {
 
-// Nothing where nobody counts. Any thread may ask.
+// Empty if nobody counts. Any thread may ask.
 class Meter {
  public:
   virtual ~Meter() = default;

@@ -11,8 +11,8 @@
 namespace glovebox {
 
 // Whether a program that ended with an error ran out of memory: it says so in the words of its
-// runtime, and its sandbox has used at least half of what it may. A guest may do both on purpose,
-// and has then chosen between two ways to fail: only an end that is an error anyway is asked about.
+// runtime, and its sandbox has used at least half of what it may. A guest can fake both, but only
+// chooses between two ways to fail: callers ask only about an end that is an error anyway.
 // `said` is its standard error, or the end of it.
 bool gave_up_on_memory(std::string_view said, std::optional<Bytes> peak, Bytes limit);
 

@@ -22,7 +22,7 @@ class OutputCapture {
 
   [[nodiscard]] std::uint64_t total() const { return total_; }
 
-  // How many of the bytes of the coming write() would still be within the head; a door that
+  // How many bytes of the next write() would still be within the head; a door that
   // streams passes on these and, at the end, the tail.
   [[nodiscard]] std::size_t head_room() const { return head_limit_ - head_.size(); }
 

@@ -9,7 +9,7 @@
 namespace glovebox {
 namespace {
 
-// Of a program that is sent without waiting for an answer.
+// The most bytes of a program that is sent without waiting for an answer.
 constexpr Bytes kMostAlong = 512_KiB;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReadySandbox: a sandbox for one run. One that was made ahead may have a runner in it that has
-// started and waits to be told what to run; who uses it need not know.
+// started and waits to be told what to run; its user need not know.
 #pragma once
 
 #include <chrono>
@@ -18,15 +18,15 @@
 
 namespace glovebox {
 
-// For one thread at a time. Its end is that of the sandbox.
+// For one thread at a time. The sandbox ends with it.
 class ReadySandbox {
  public:
   // Without a runner.
   explicit ReadySandbox(std::unique_ptr<Sandbox> sandbox) : sandbox_(std::move(sandbox)) {}
 
-  // Starts the runner in this directory of the sandbox. The run has to come within `wait`.
-  // kUnsupported in a tier whose guests are programs of the machine; kUnavailable where the runner
-  // does not wait within `patience`.
+  // Starts the runner in this directory of the sandbox. The run must come within `wait`.
+  // kUnsupported in a tier whose guests are programs of the machine; kUnavailable if the runner
+  // does not say within `patience` that it waits.
   static Result<ReadySandbox> start(std::unique_ptr<Sandbox> sandbox,
                                     const std::string& directory,
                                     const RunOptions& options,
@@ -36,26 +36,26 @@ class ReadySandbox {
   [[nodiscard]] Sandbox& operator*() const { return *sandbox_; }
   [[nodiscard]] Sandbox* operator->() const { return sandbox_.get(); }
 
-  // True: run() will write the program to the workspace, as by Sandbox::write_file(), and mark
-  // that, and nobody waits for either; its bytes must last until then. False where no runner waits,
-  // or the program is too large to be sent that way: it is the caller's to write.
+  // True: run() will write the program to the workspace, as Sandbox::write_file() does, and mark
+  // the workspace, and nobody waits for either; the program's bytes must last until then. False if
+  // no runner waits, or the program is too large for that: the caller must write it.
   [[nodiscard]] bool take_along(const warden::WriteRequest& program);
 
-  // Once, and with the limits of the start where a runner waits.
+  // As Sandbox::run(). Call it once, and with the limits of the start if a runner waits.
   //
-  // As Sandbox::run(). A runner runs it in the directory where it waits, and all that the command
-  // needs in its environment beside what its sandbox was made with is in it. Where a program that
+  // A runner runs the command in the directory where it waits; the command must hold all that it
+  // needs in its environment beside what its sandbox was made with. If a program that
   // was taken along could not be written, that is the error, though the runner may have begun.
   // `compiled`: what compile() has made of the same program, or nothing.
   Result<RunOutcome> run(const Command& command,
                          const RunOptions& options,
                          std::string_view compiled = {});
 
-  // As Sandbox::changed_files(); but where run() has been told that already, without asking. Once.
+  // As Sandbox::changed_files(), but without asking if run() has been told already. Once.
   Result<Sandbox::Changes> take_changes();
 
-  // In place of run(), where a runner waits: writes what it makes of this program, a file in the
-  // sandbox, to standard output.
+  // In place of run(), if a runner waits: compiles this program, a file in the sandbox, and writes
+  // the result to standard output.
   Result<RunOutcome> compile(const std::string& program, const RunOptions& options);
 
  private:

@@ -184,7 +184,7 @@ void RelayedProcess::read_from(Source& source, bool hung_up) {
   } else if (got == 0 || !would_wait()) {
     source.fd.reset();
     say(Request::kStreamEnd, {.stream = source.stream});
-    // A socket that is closed, and not only one whose owner says no more.
+    // Only for a socket that is closed, not for one whose owner has only shut down writing.
     const auto answers =
         hung_up ? std::ranges::find(sinks_, source.answers, &Sink::stream) : sinks_.end();
     if (answers != sinks_.end() && answers->fd) {
@@ -227,7 +227,7 @@ void RelayedProcess::write_to(Sink& sink) {
 }
 
 void RelayedProcess::end(Sink& sink) {
-  // A socket may be a source as well, whose descriptor would keep it open.
+  // A socket may be a source as well; the source's descriptor would keep it open.
   (void)::shutdown(sink.fd.get(), SHUT_WR);
   sink.fd.reset();
 }

@@ -21,14 +21,14 @@
 
 namespace glovebox {
 
-// Bytes that the warden has already, and the process has not: of one that was loaded.
+// Bytes that the warden has already, and a process that was loaded has not.
 struct UntakenInput {
   std::size_t in = 0;
   std::size_t to_channel = 0;
 };
 
-// What it holds of our memory is bounded by the windows of spec/warden_protocol.h. It never waits.
-// One thread, in which SIGPIPE must be blocked or ignored.
+// The memory that it holds is bounded by the windows of spec/warden_protocol.h. It never waits.
+// For one thread, in which SIGPIPE must be blocked or ignored.
 class RelayedProcess {
  public:
   using Send = std::function<void(warden::Request type, std::string_view payload)>;
@@ -40,19 +40,19 @@ class RelayedProcess {
                  Send send,
                  UntakenInput untaken = {});
 
-  // What the warden says. kInvalid for what an honest one never does.
+  // Takes what the warden says. kInvalid for what an honest warden never says.
   Result<void> take(const Frame& frame);
 
-  // What to wait for until pass() has something to do, which is given what poll(2) has found.
+  // What to wait for until pass() has something to do; pass() is given what poll(2) has found.
   static constexpr std::size_t kWatched = 5;
   [[nodiscard]] std::array<pollfd, kWatched> watch() const;
   void pass(std::span<const pollfd, kWatched> found);
 
-  // The payload of kEnded, once what the process had written before has been passed on or nobody
+  // The payload of kEnded, once what the process wrote before that has been passed on or nobody
   // wants it.
   [[nodiscard]] const std::string* ended() const;
 
-  // True once for each kSettled, when what had come before on standard output and error has been
+  // True once for each kSettled, when what came before it on standard output and error has been
   // passed on or nobody wants it.
   bool take_settled();
 
@@ -85,7 +85,7 @@ class RelayedProcess {
   void say(warden::Request type, const warden::StreamReport& report) const;
   void read_from(Source& source, bool hung_up);
   void write_to(Sink& sink);
-  // Nobody reads it any more, and who writes it shall learn so.
+  // Nobody reads it any more, and its writer must learn so.
   void give_up(Sink& sink);
   static void end(Sink& sink);
 

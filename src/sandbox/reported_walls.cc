@@ -13,7 +13,7 @@
 namespace glovebox {
 namespace {
 
-// Of Landlock, that a report is believed to name.
+// The highest Landlock ABI that a report is believed to name.
 constexpr std::uint32_t kHighestAbi = 64;
 
 // The inode of one of our own namespaces.
@@ -29,7 +29,7 @@ std::string own_kernel_name() {
   return ::uname(&name) == 0 ? std::string(name.release) + " " + name.version : std::string();
 }
 
-// Those that have no name here are none that a guest of ours is given.
+// Capabilities that have no name here are never given to our guests.
 std::vector<std::string> capability_names(std::uint64_t set) {
   std::vector<std::string> names;
   for (const policy::Capability& capability : policy::kRootCapabilities) {

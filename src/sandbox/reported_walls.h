@@ -13,8 +13,8 @@
 namespace glovebox {
 
 // Fills in all of `walls` but what the spec decides, of which it uses `user`. Each step of the
-// set-up was checked as it was made; kInternal is a sandbox that lacks what none may be without: it
-// must not start a guest.
+// set-up was checked as it was made; kInternal means that the sandbox lacks a wall that every
+// sandbox needs: it must not start a guest.
 Result<void> read_walls(const warden::ReadyReport& ready, const Enclosure& enclosure, Walls& walls);
 
 // What a person should know of walls that read_walls() has read.
@@ -22,7 +22,7 @@ std::vector<std::string> notes_on_walls(const warden::ReadyReport& ready,
                                         const Enclosure& enclosure,
                                         const Walls& walls);
 
-// Whether memory is limited by measuring it, as no cgroup does it.
+// Whether memory is limited by measuring it, because no cgroup limits it.
 bool watches_memory(const Enclosure& enclosure);
 
 }  // namespace glovebox

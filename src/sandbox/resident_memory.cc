@@ -17,7 +17,8 @@ std::uint64_t mapped(pid_t pid) {
          << 10;
 }
 
-// In its share of what it has in common with others; `otherwise` where the kernel does not tell.
+// Counts only its share of pages that it shares with others; `otherwise` if the kernel does not
+// tell.
 std::uint64_t mapped_in_part(pid_t pid, std::uint64_t otherwise) {
   const std::string path = procfs::directory_of(pid) + "/smaps_rollup";
   const std::uint64_t all = procfs::number_after(path, "\nPss:");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a sandbox's processes, where no cgroup counts it (proc_pid_status(5),
+// The memory of a sandbox's processes, if no cgroup counts it (proc_pid_status(5),
 // proc_pid_smaps(5)).
 //
 // What belongs to no process is not in it: files of the sandbox's own file systems, which
 // Limits::disk bounds, and what waits in sockets and pipes. Files in memory without a mount
-// (memfd_create(2)) and System V objects could hide there, so the tiers refuse them where this is
+// (memfd_create(2)) and System V objects could hide there, so the tiers refuse them if this is
 // what limits memory.
 #pragma once
 
@@ -23,14 +23,14 @@ struct ProcessMemory {
 };
 
 // Bytes by process, without the warden and without the pages of programs and other files on disk;
-// page tables count. A first look takes each page that a process has mapped for its own. Only where
-// that is more than `enough` is there a second, slower one, for which pages that several processes
-// share count in parts.
+// page tables count. A first look counts each page that a process has mapped as its own. Only if
+// that is more than `enough`, a second, slower look counts pages that several processes share in
+// parts.
 std::vector<ProcessMemory> memory_of_guests(const GuestPlace& place, std::uint64_t enough);
 
 std::uint64_t total_of(const std::vector<ProcessMemory>& processes);
 
-// Those to end, the largest first, for the rest to keep to `most` bytes.
+// The processes to end, the largest first, so that the rest hold at most `most` bytes.
 std::vector<pid_t> largest_beyond(std::vector<ProcessMemory> processes, std::uint64_t most);
 
 }  // namespace glovebox

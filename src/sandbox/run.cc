@@ -29,18 +29,18 @@ using std::chrono::milliseconds;
 constexpr milliseconds kCancelGrace = 5s;
 // How long the warden may take to kill the guests before we kill all of it.
 constexpr milliseconds kGrace = 50ms;
-// The warden's own timer stands behind ours, for the case that we are stopped or starved.
+// The warden's own timer backs up ours, in case we are stopped or starved.
 constexpr milliseconds kBackstop = 1s;
 // Counters are looked at this often; memory's kernel limit does not wait for us.
 constexpr microseconds kFirstCheck = 20ms;
 constexpr microseconds kSlowestCheck = 100ms;
-// Where nothing but such a check limits memory.
+// If nothing but such a check limits memory.
 constexpr microseconds kMemoryCheck = 20ms;
 constexpr microseconds kFastestCheck = 2ms;
 
-// The kernel's own limit on processor time goes by samples, which may count a guest that is often
-// preempted a sixth too much: who reached it has used most of it. Who has not has sent itself the
-// signal.
+// The kernel's own limit on processor time goes by samples, which may count a sixth too much for a
+// guest that is often preempted: a guest that reached the limit has used most of it. One that has
+// used less has sent itself the signal.
 constexpr double kNearly = 0.75;
 
 // The process of a sandbox that is ours: the warden.
@@ -54,7 +54,7 @@ void add_environment(std::vector<std::string>& to, const Environment& from) {
   }
 }
 
-// Without an own root the guest's directories lie in a tree of the host: the same names below it.
+// Without its own root the guest's directories are in a tree of the host: the same names below it.
 std::string relocated(std::string path, const std::string& tree) {
   if (!tree.empty()) {
     for (const std::string_view top : {kWorkspace, std::string_view("/tmp")}) {
@@ -66,7 +66,7 @@ std::string relocated(std::string path, const std::string& tree) {
   return path;
 }
 
-// kInvalid for a request to start a program that no frame holds.
+// kInvalid if a request to start a program does not fit into a frame.
 Result<void> check_size(std::string_view request) {
   if (request.size() > kMaxFramePayload) {
     return Error(ErrorCode::kInvalid, "arguments and environment exceed 1 MiB",
@@ -83,9 +83,10 @@ std::uint32_t open_files_here(const Limits& limits) {
   if (!known) {
     return limits.open_files;
   }
-  // The kernel counts descriptors in flight between processes for each user, and lets nobody send
-  // any who has more in flight than files may be open (net/core/scm.c; unix(7), ETOOMANYREFS). As
-  // an ordinary user the guest is the same user as its caller: half of that is left to the caller.
+  // The kernel counts descriptors in flight between processes for each user, and a process may send
+  // none while its user has more in flight than it may open files (net/core/scm.c; unix(7),
+  // ETOOMANYREFS). For an ordinary user the guest is the same user as its caller: half is left to
+  // the caller.
   const rlim_t most = guest_ids() ? own.rlim_max : std::min(own.rlim_max, own.rlim_cur / 2);
   return static_cast<std::uint32_t>(std::min<rlim_t>(limits.open_files, most));
 }
@@ -137,7 +138,7 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   if (limits.cpu_time.count() > 0) {
     request.cpu_seconds = static_cast<std::uint64_t>((limits.cpu_time.count() + 999) / 1000);
   }
-  // Where the cgroup does not do it, the rlimit that comes nearest.
+  // If the cgroup does not limit it, the rlimit that comes nearest.
   if (!cgroup.limits_pids() && features.limits_pids) {
     // gVisor counts a process for the user that it was born as: not the one that the warden starts.
     request.processes = features.own_kernel ? std::max<std::uint64_t>(limits.pids, 2) - 1
@@ -154,8 +155,8 @@ warden::StartRequest Run::make_request(const Sandbox& sandbox,
   request.writes_everywhere = !is_guest || (write.everywhere && !closes);
   request.reads_everywhere = !is_guest || read.everywhere;
   if (write.everywhere && closes) {
-    // A domain of its own all the same (landlock(7)): from there, nobody can trace, and so get at
-    // the directories of, what works in that mount.
+    // Still a Landlock domain of its own (landlock(7)): from there, nobody can trace a process that
+    // works in that mount, and so reach its directories.
     request.writable.emplace_back("/");
   }
   for (const std::string& place : write.places) {
@@ -368,7 +369,7 @@ void Run::end_stdin() {
                  warden::StreamReport{.stream = warden::Stream::kIn}.encode());
 }
 
-// So that the warden sends more. What ends with the run needs no word of its own.
+// So that the warden sends more. Bytes at the end of the run need no acknowledgement.
 void Run::acknowledge(warden::Stream stream, std::size_t& taken, std::size_t more) {
   taken += more;
   if (taken >= warden::kAcknowledged) {
@@ -561,7 +562,7 @@ void Run::judge_exit(RunOutcome& outcome, const Met& met) const {
               limits.cpu_time.count() > 0)) {
     outcome.time_out("cpu_time");
   } else if (outcome.signal == SIGXCPU && sandbox_.enclosure_.runner) {
-    outcome.time_out("time");  // The work that the time stands for is done.
+    outcome.time_out("time");  // It has done as much work as the time allows.
   } else if (cause_ == Cause::kHoard) {
     outcome.status = Status::kOutOfMemory;
     for (const std::string_view hoard : used_.hoards()) {

@@ -17,11 +17,11 @@
 
 namespace glovebox {
 
-// Limits::open_files, or less where our own limits are lower: nobody without privilege gets more
-// than whoever started it, and as an ordinary user no guest gets more than half of our soft limit.
+// Limits::open_files, or less if our own limits are lower: without privilege a process gets no more
+// than its parent, and as an ordinary user no guest gets more than half of our soft limit.
 std::uint32_t open_files_here(const Limits& limits);
 
-// RLIMIT_DATA of each process where no cgroup limits memory: what it may take before it is
+// RLIMIT_DATA of each process if no cgroup limits memory: what it may take before it is
 // measured. Twice the limit, because programs reserve more than they use.
 std::uint64_t most_data(const Limits& limits);
 
@@ -30,8 +30,8 @@ Result<void> done_or_error(std::string_view report);
 
 class Run {
  public:
-  // Sandbox and options must outlive the run. `waiting`: of a process that start_waiting() has
-  // started there.
+  // Sandbox and options must outlive the run. `waiting`: the channel of a process that
+  // start_waiting() has started there.
   Run(Sandbox& sandbox,
       const RunOptions& options,
       std::unique_ptr<WardenLink::Channel> waiting = nullptr);
@@ -40,7 +40,7 @@ class Run {
   Result<RunOutcome> execute(const Command& command);
 
   // Starts a runner that waits in `directory` to be told what to run, for at most `wait`.
-  // kUnavailable where it has not said that it does before `until`; kUnsupported in a tier without
+  // kUnavailable if it has not said before `until` that it waits; kUnsupported in a tier without
   // a runner.
   static Result<std::unique_ptr<WardenLink::Channel>> start_waiting(
       Sandbox& sandbox,
@@ -48,13 +48,13 @@ class Run {
       const RunOptions& options,
       std::chrono::milliseconds wait,
       WardenLink::Clock::time_point until);
-  // What a runner that waits goes on with: Runner::beginning_of(), Runner::compiling(). Requires:
+  // What a waiting runner continues with: Runner::beginning_of(), Runner::compiling(). Requires:
   // there is one. `program` as ReadySandbox::take_along() has it; no path: none.
   Result<RunOutcome> go_on(const Command& command,
                            const warden::WriteRequest& program,
                            std::string_view compiled);
-  // What go_on() has been told of changes in the workspace, where it has written a program: as
-  // Sandbox::changed_files(). Nothing where the sandbox has ended. Once.
+  // What go_on() has been told of changes in the workspace, if it has written a program: as
+  // Sandbox::changed_files(). Nothing if the sandbox has ended. Once.
   [[nodiscard]] std::optional<Sandbox::Changes> take_changes() { return std::move(changes_); }
   Result<RunOutcome> compile(const std::string& program);
 
@@ -63,7 +63,7 @@ class Run {
                                            const Command& command,
                                            const RunOptions& options);
 
-  // One of the warden's own commands that has streams as a process has: kUnpack, kPack.
+  // One of the warden's own commands that has streams like a process: kUnpack, kPack.
   Result<RunOutcome> task(warden::Request request, std::string_view payload);
 
  private:
@@ -87,7 +87,7 @@ class Run {
   void end_it(Cause cause);
   RunOutcome judge();
   void judge_start_error(RunOutcome& outcome) const;
-  // What of the limits it ran into.
+  // Which of the limits it ran into.
   struct Met {
     bool memory = false;
     bool pids = false;

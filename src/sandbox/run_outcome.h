@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RunOutcome: how something that ran in a sandbox ended, a process or an execution of an
-// interpreter, with what is known of it alone.
+// RunOutcome: how something that ran in a sandbox ended (a process or an execution of an
+// interpreter), with what is known of it alone.
 #pragma once
 
 #include <chrono>
@@ -17,24 +17,24 @@ struct RunOutcome {
   Status status = Status::kFailed;
   int exit_code = 0;
   std::optional<int> signal;
-  // "time" or "cpu_time" when the status is kTimeout, the one of hoard_watch.h when it is
-  // kOutOfMemory because of that.
+  // "time" or "cpu_time" when the status is kTimeout; a limit of hoard_watch.h when that limit is
+  // why the status is kOutOfMemory.
   std::string limit;
   Captured out;
   Captured err;
   Usage usage;
   // Limits that the guest ran into, by name, whatever ended it.
   std::vector<std::string> hits;
-  // What could not be had, each a sentence for people.
+  // What was not available, each a sentence for people.
   std::vector<std::string> notes;
   std::chrono::microseconds first_event{0};
 
-  // The exit code and the signal of a status as waitpid(2) has it: of a signal 128 and its number,
-  // as a shell says it.
+  // Sets the exit code and the signal from a status of waitpid(2). For a signal the exit code is
+  // 128 plus its number, as in a shell.
   void set_end(int wait_status);
-  // Adds a limit to the hits, unless it is there.
+  // Adds a limit to the hits, unless it is there already.
   void hit(std::string_view name);
-  // This limit, of time, ended it.
+  // This time limit ended it.
   void time_out(std::string_view name);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directory that the programs of one user find each other's sandboxes in.
+// The directory in which the programs of one user find each other's sandboxes.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ std::string runtime_directory();
 // names of cgroups and, as root, user ids: true for all but /run/glovebox.
 bool shares_slot_numbers();
 
-// Opens it, made on demand and ours alone: whoever could write there could have us remove what is
-// not ours, or answer in our name. Fails with kUnavailable where it is not.
+// Opens it, made on demand and ours alone: another user who could write there could have us remove
+// what is not ours, or answer in our name. Fails with kUnavailable if it is not ours alone.
 Result<UniqueFd> open_runtime_directory();
 
 // Likewise the one that all programs of root's on this host share, whatever their own is.
@@ -27,8 +27,8 @@ Result<UniqueFd> open_shared_runtime_directory();
 // Likewise one at that path, which must be absolute.
 Result<UniqueFd> open_private_directory(const std::string& path);
 
-// Of `glovebox pool` (service/run_pool/sandbox_pool.h), in that directory: its socket, and what it
-// holds locked as long as it lives (flock(2)). Slots have no dot in front.
+// Files of `glovebox pool` (service/run_pool/sandbox_pool.h) in that directory: its socket, and the
+// file that it keeps locked while it lives (flock(2)). Slots have no dot in front.
 inline constexpr const char* kPoolSocket = ".pool";
 inline constexpr const char* kPoolLock = ".pool.lock";
 

@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 
 // For the start of a process; a guest cannot delay it.
 constexpr auto kStartPatience = 30s;
-// Of each of two signals to end; milliseconds.
+// Milliseconds to wait after each of two signals to end.
 constexpr int kEndPatience = 10'000;
 
 // The number by which our /proc knows the process, which is alive or a zombie of ours.
@@ -47,7 +47,7 @@ Result<pid_t> pid_of(int pidfd) {
   return Error(ErrorCode::kUnavailable, "the sandbox has ended");
 }
 
-// A kernel of its own has them where its network is filtered, and no others.
+// A kernel of its own has such sockets only if its network is filtered.
 bool has_sockets_of_host(const Enclosure& enclosure, const Walls& walls) {
   return !enclosure.features.own_kernel || walls.network != "none";
 }
@@ -76,7 +76,7 @@ Result<std::unique_ptr<GuestProcess>> Sandbox::start_detached(
                  "use the native tier");
   }
   warden::StartRequest request = Run::make_request(*this, command, options);
-  // An agent's program lies where it does, in any tier: its arguments are our own paths.
+  // An agent's program is at the same path in every tier: its arguments are our own paths.
   request.argv = command.argv;
   request.streams = warden::Streams::kAgent;
   return start_beside(std::move(request), descriptors);
@@ -216,7 +216,7 @@ void Sandbox::kill() {
       sys::raw(SYS_pidfd_send_signal, enclosure_.pidfd.get(), SIGKILL, nullptr, 0) != -EPERM) {
     return;
   }
-  // Without a pid namespace, or a process that is ours to be killed, the warden must do it, which
+  // Without a pid namespace, or a process that we may kill, the warden must kill everything, which
   // it does when its socket closes.
   link_.shut_down();
   enclosure_.cgroup.kill();
@@ -231,7 +231,7 @@ std::optional<Hoard> Sandbox::end_hoarders() {
   const auto ended =
       hoards_.end_hoarders(place(), watches_memory() && !own_kernel ? limits_.memory.count : 0);
   if (ended && own_kernel) {
-    kill();  // It has the sockets, and not those whom it has them for.
+    kill();  // The kernel process holds the sockets, not the guests that it holds them for.
   }
   return ended;
 }

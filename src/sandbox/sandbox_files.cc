@@ -47,7 +47,7 @@ Result<void> Sandbox::ask_done(warden::Request request,
 Result<void> Sandbox::write_file(std::string_view path,
                                  std::string_view bytes,
                                  std::uint32_t mode) {
-  // One frame holds the path as well; what does not fit would go by unpack().
+  // One frame holds the path as well; larger files would go through unpack().
   constexpr std::size_t kMost = kMaxFramePayload - 8192;
   if (bytes.size() > kMost) {
     return Error(ErrorCode::kInvalid, std::string(path) + " is too large to write at once");

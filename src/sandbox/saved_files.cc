@@ -31,7 +31,7 @@ Error damaged(const std::string& what) {
           "it cannot be continued; delete it"};
 }
 
-// The files as they are, but for the seal.
+// The files as they are, without the seal.
 Result<json> look_at(const std::string& directory, bool flush) {
   json files = json::object();
   std::error_code error;

@@ -9,15 +9,15 @@
 
 namespace glovebox {
 
-// The one more file.
+// The extra file that holds the seal.
 inline constexpr std::string_view kSealOfSavedFiles = "seal.json";
 
 // Notes the names, sizes and hashes of the files in `directory`, and the tier that wrote them, in
-// one more file there, and waits until all of it is on the disk.
+// an extra file there, and waits until all of it is on the disk.
 Result<void> seal_saved_files(const std::string& directory, std::string_view tier);
 
-// kInvalid where the directory holds something else than was sealed, or was sealed for another
-// tier; kNotFound where nothing was sealed there.
+// kInvalid if the directory does not hold exactly what was sealed, or was sealed for another tier;
+// kNotFound if nothing was sealed there.
 Result<void> check_saved_files(const std::string& directory, std::string_view tier);
 
 }  // namespace glovebox

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 // For what the warden does at once unless the machine is starved.
 constexpr auto kRestPatience = 30s;
 
-// That somebody is there for it, who takes this much of each of its streams.
+// Tells the warden that somebody reads the process's streams, and takes this much of each.
 void claim(WardenLink& link, std::uint32_t channel) {
   for (const auto stream :
        {warden::Stream::kOut, warden::Stream::kErr, warden::Stream::kFromChannel}) {
@@ -46,7 +46,7 @@ Result<void> Sandbox::save(const std::string& directory, Seal seal) {
     link_.rest(channel.number());
     GB_TRY(await_rest(channel));
   }
-  // All that came before is with whoever it was for once this has stopped.
+  // Once this has stopped, all that came before has reached its reader.
   relay_->stop();
   auto saved = tier->save(enclosure_, directory, Tier::Afterwards::kEnds);
   kill();

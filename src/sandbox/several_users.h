@@ -7,8 +7,8 @@
 
 namespace glovebox {
 
-// How many sandboxes with root inside (SandboxSpec::as_root) can have other users beside it, at a
-// time. Fails with kUnsupported where none can, and says why. Of an ordinary user it reads two
+// How many sandboxes with root inside (SandboxSpec::as_root) can have other users beside root, at a
+// time. Fails with kUnsupported if none can, and says why. For an ordinary user it reads two
 // files. Thread-safe.
 Result<std::size_t> sandboxes_with_users();
 

@@ -111,7 +111,7 @@ void sweep_slot(int directory, const char* name, Swept& swept) {
   }
 }
 
-// What a pool leaves that was killed.
+// Removes what a killed pool leaves.
 void sweep_pool(int directory) {
   const UniqueFd lock(::openat(directory, kPoolLock, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   if (lock && ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0 && is_linked(lock.get())) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots: what a living sandbox is known by on this host, and how leftovers are found.
+// Slots: how a living sandbox is known on this host, and how leftovers are found.
 //
 // A slot is a file below a runtime directory (/run/glovebox, or the user's own), held locked by
-// the process that owns the sandbox. Its number gives the sandbox a name and, as root, a uid out
-// here that no other living sandbox has. The kernel drops the lock when the owner ends in any way,
+// the process that owns the sandbox. Its number gives the sandbox a name and, as root, a uid
+// outside that no other living sandbox has. The kernel drops the lock however the owner ends,
 // so a slot that can be locked belongs to a dead owner, and what it lists is swept.
 #pragma once
 
@@ -22,7 +22,7 @@ namespace glovebox {
 
 class Slot {
  public:
-  // Takes a free slot. Fails with kUnavailable when the runtime directory cannot be had.
+  // Takes a free slot. Fails with kUnavailable if the runtime directory is not available.
   static Result<Slot> take();
 
   Slot(Slot&& other) noexcept;
@@ -44,21 +44,21 @@ class Slot {
 
   [[nodiscard]] std::uint32_t number() const { return number_; }
   // "glovebox-1a2b3-0123abcd", the number and a random tag: also the name of its cgroups. No
-  // sandbox ever had it before, so what a lost runtime directory left is in nobody's way, and
-  // whoever sweeps this name never meets another's.
+  // sandbox ever had it before, so what a lost runtime directory left is in nobody's way, and a
+  // sweep of this name never meets another sandbox's.
   [[nodiscard]] std::string name() const;
-  // The guest's uid and gid out here, where it has its own (sandbox/guest_ids.h).
+  // The guest's uid and gid outside, if it has its own (sandbox/guest_ids.h).
   [[nodiscard]] uid_t host_uid() const { return ids_.first + number_; }
 
-  // Likewise, and no guest's: of a program that works for the guest outside of its walls.
+  // Likewise for a program that works for the guest outside of its walls; no guest has it.
   [[nodiscard]] uid_t helper_uid() const { return ids_.first + ids_.slots + number_; }
 
-  // For another process to hold as well: the slot counts as free when both have closed it. Ours.
+  // For another process to hold as well: the slot is free only when both have closed it. Ours.
   [[nodiscard]] int lock() const { return file_.get(); }
 
   // How many of GuestIds::kSlots a runtime directory other than /run/glovebox gives out. They begin
-  // at (inode of the directory % 256) * kWindow, so such directories rarely meet, and whoever knows
-  // the directory knows which user ids and cgroups are its own. Where there are fewer ids, all
+  // at (inode of the directory % 256) * kWindow, so such directories rarely collide, and the
+  // directory alone tells which user ids and cgroups are its own. If there are fewer ids, all
   // directories share them.
   static constexpr std::uint32_t kWindow = 1U << 12;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SlotTree: a directory on the host that belongs to one slot, in the runtime directory, where only
-// our user gets to. The sweep removes it when its owner dies.
+// SlotTree: a directory on the host that belongs to one slot, in the runtime directory, which only
+// our user can reach. The sweep removes it when its owner dies.
 #pragma once
 
 #include <sys/stat.h>

@@ -40,7 +40,7 @@ std::uint64_t to_number(std::string_view text, int base) {
 
 using Fields = std::array<std::string_view, kMostFields>;
 
-// The words of a line; those that it lacks are empty.
+// The words of a line; missing ones are empty.
 Fields fields_of(std::string_view line) {
   Fields fields;
   for (std::string_view& field : fields) {
@@ -92,7 +92,7 @@ std::uint64_t waiting_in_tcp(const Fields& fields) {
          to_number(queues.substr(colon + 1), 16);
 }
 
-// The number of its network namespace; zero: none that can be seen.
+// The number of its network namespace; zero if it cannot be seen.
 ino_t network_of(const std::string& process) {
   struct stat status {};
   return ::stat((process + "/ns/net").c_str(), &status) == 0 ? status.st_ino : 0;

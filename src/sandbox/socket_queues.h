@@ -15,10 +15,9 @@
 
 namespace glovebox {
 
-// The bytes that wait in the network namespaces that these processes are in, as /proc/PID/net
-// tells; each namespace counts once. Nothing counts where that cannot be read, and in a namespace
-// that is our own. Stops counting once it has found more than `enough`, or when `late` returns
-// true.
+// The bytes that wait in the network namespaces of these processes, according to /proc/PID/net;
+// each namespace counts once. A namespace that cannot be read, or that is our own, counts as
+// nothing. Stops counting once it has found more than `enough`, or when `late` returns true.
 std::uint64_t queued_in_sockets(std::span<const pid_t> pids,
                                 std::uint64_t enough,
                                 const std::function<bool()>& late);

@@ -10,7 +10,7 @@
 namespace glovebox {
 namespace {
 
-// What the guest's system is made of, and the top of directories that are.
+// Directories of the guest's system, on which nothing can be mounted.
 constexpr std::array<std::string_view, 12> kSystem = {"/usr",   "/bin",   "/sbin", "/lib",
                                                       "/lib64", "/lib32", "/etc",  "/dev",
                                                       "/proc",  "/sys",   "/run",  "/tmp"};
@@ -21,7 +21,7 @@ bool is_within(std::string_view path, std::string_view directory) {
   return path == directory || (path.starts_with(directory) && path[directory.size()] == '/');
 }
 
-// Absolute, without anything that another way of writing the path would leave out.
+// Absolute and normalized: without parts that a shorter spelling of the path would leave out.
 bool is_plain(std::string_view path) {
   if (path.size() < 2 || path.size() > kLongestTarget || path.front() != '/' ||
       path.back() == '/') {
@@ -99,7 +99,7 @@ Environment base_environment() {
       // Without a network no attempt succeeds, and npm and pip would wait between them.
       {"npm_config_fetch_retries", "0"},
       {"PIP_RETRIES", "0"},
-      // Or it would fail earlier, for want of certificates, which helps nobody to find the cause.
+      // Otherwise pip fails earlier, because it has no certificates, which hides the cause.
       {"PIP_NO_INDEX", "1"},
       // What pip asks after each installation, for a line of advice.
       {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},

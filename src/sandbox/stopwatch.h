@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stopwatch: where the time of a start goes. The benchmark is part of the product.
+// Stopwatch: where the time goes when a sandbox starts. The benchmark is part of the product.
 #pragma once
 
 #include <chrono>

@@ -130,14 +130,14 @@ void StreamRelay::run() {
       lost_ = link_.lost();
       living = living && !lost_;
     }
-    // Before waiting: what had come for them when they were added is theirs already.
+    // Before waiting: frames may have come for them before they were added.
     std::erase_if(all, [this](Relayed& relayed) { return !serve(relayed); });
     polled.assign({{wake_.get(), POLLIN, 0}, link_.watch()});
     for (const Relayed& relayed : all) {
       const auto watched = relayed.process.watch();
       polled.insert(polled.end(), watched.begin(), watched.end());
     }
-    // At the end as well: what has come is passed on, as far as it goes.
+    // At the end as well: what has come is passed on as far as possible.
     if (::poll(polled.data(), polled.size(), living ? -1 : 0) < 0) {
       continue;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamRelay: the streams of all processes of one sandbox whose tier passes no descriptors.
 //
-// Whoever starts a process gives descriptors in any tier, and what is written to their other ends
-// reaches the process: there the kernel does it, here a thread that turns bytes into frames.
+// In every tier the caller that starts a process passes descriptors, and bytes written to their
+// other ends reach the process. Elsewhere the kernel delivers them; here a thread turns them into
+// frames.
 #pragma once
 
 #include <list>
@@ -22,23 +23,23 @@ namespace glovebox {
 
 class StreamRelay {
  public:
-  // From now on it is this that listens to the link, which must outlive it.
+  // From now on the relay listens to the link, which must outlive it.
   static Result<std::unique_ptr<StreamRelay>> start(WardenLink& link);
 
   StreamRelay(const StreamRelay&) = delete;
   StreamRelay& operator=(const StreamRelay&) = delete;
-  // Whoever holds the other ends finds the end of the streams.
+  // The holders of the other ends see the streams end.
   ~StreamRelay();
 
   // Relays the streams of a process that has just started on `channel`; its end is heard on the
   // channel that this returns. `descriptors` as descriptors_of() has them; they stay the caller's
-  // to close. Where it fails, the process is killed. Any thread.
+  // to close. If it fails, the process is killed. Any thread.
   Result<std::unique_ptr<WardenLink::Channel>> add(std::unique_ptr<WardenLink::Channel> channel,
                                                    warden::Streams streams,
                                                    std::span<const int> descriptors,
                                                    UntakenInput untaken = {});
 
-  // Passes on what has come, and nothing from now on. By one thread, while none calls add().
+  // Passes on what has come, and nothing from now on. For one thread, while none calls add().
   void stop();
 
   // Becomes readable when the link is lost, or this was stopped.
@@ -47,20 +48,20 @@ class StreamRelay {
  private:
   struct Relayed {
     std::unique_ptr<WardenLink::Channel> channel;
-    std::uint32_t heard_on = 0;  // Where its end is to be heard.
+    std::uint32_t heard_on = 0;  // The key of the channel that hears its end.
     RelayedProcess process;
     bool told = false;
   };
 
   StreamRelay(WardenLink& link, UniqueFd wake, UniqueFd lost);
   void run();
-  // Takes what has come for it. False when nothing is left to do.
+  // Takes what has come for a process. False when nothing is left to do.
   bool serve(Relayed& relayed);
 
   WardenLink& link_;
   UniqueFd wake_;
   UniqueFd lost_fd_;
-  std::mutex mutex_;  // Of what follows.
+  std::mutex mutex_;  // Guards what follows.
   std::list<Relayed> added_;
   bool stopping_ = false;
   bool lost_ = false;

@@ -35,7 +35,7 @@ constexpr std::uint64_t kMostIds = 0xFFFF'FFFE;
 constexpr std::size_t kMostRanges = 256;
 constexpr std::size_t kLargestFile = 1U << 20;
 constexpr std::size_t kMostSaid = 256;
-// Looking up a user may take them to a server (nsswitch.conf(5)).
+// The helpers may ask a server to look up a user (nsswitch.conf(5)).
 constexpr int kHelperPatienceMs = 10'000;
 
 const std::string kHelpers = "/usr/bin/";
@@ -48,7 +48,7 @@ constexpr const char* kHint =
 
 struct Given {
   std::uint64_t first = 0;
-  std::uint64_t end = 0;  // Behind the last.
+  std::uint64_t end = 0;  // One past the last.
 };
 
 std::optional<std::uint64_t> number_in(std::string_view text) {
@@ -168,7 +168,7 @@ class Holder {
     if (::unshare(CLONE_NEWUSER) != 0 || ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0) {
       said = static_cast<char>(errno);
     }
-    // Nothing ever comes but the end of whom this is for.
+    // Nothing ever comes but the end of the process that this is for.
     for (ssize_t moved = ::write(theirs, &said, 1); moved == 1;) {
       moved = ::read(theirs, &said, 1);
     }

@@ -17,23 +17,23 @@
 namespace glovebox {
 
 // kSize user and group ids that no other living sandbox of this user has, and a user namespace that
-// they are mapped into: its root is this user, as where there is a single id, and its other users
-// are the ids. Newuidmap(1) and newgidmap(1), which are set-user-id root, map them.
+// they are mapped into: its root is this user, as with a single id, and its other users are the
+// ids. Newuidmap(1) and newgidmap(1), which are set-user-id root, map them.
 //
-// As those ids are in /etc/subgid, newgidmap leaves setgroups(2) allowed in the namespace: its
-// processes can leave groups, also one that a file is closed to. So whoever enters it first leaves
-// all groups of ours, and what the guest can read is what everybody can.
+// Because those ids are in /etc/subgid, newgidmap leaves setgroups(2) allowed in the namespace: its
+// processes can leave groups, even one that a file is closed to. So a process that enters it first
+// leaves all groups of ours, and the guest can read only what everybody can.
 class SubordinateIds {
  public:
   // An empty one, to be assigned to.
   SubordinateIds() = default;
 
-  // Fails with kUnsupported where the user has no such ids or nobody maps them, and with kExhausted
-  // where other sandboxes have them all. Takes some milliseconds. Any thread may call it.
+  // Fails with kUnsupported if the user has no such ids or nobody maps them, and with kExhausted
+  // if other sandboxes have them all. Takes some milliseconds. Any thread may call it.
   static Result<SubordinateIds> take();
 
-  // How many sandboxes of this user can have them at a time. Fails with kUnsupported where the user
-  // has no such ids, or the programs that map them are not there.
+  // How many sandboxes of this user can have them at a time. Fails with kUnsupported if the user
+  // has no such ids, or the programs that map them are missing.
   static Result<std::size_t> count();
 
   // Whether there are any.
@@ -43,7 +43,7 @@ class SubordinateIds {
 
   // A quarter of what useradd(8) gives to each user.
   static constexpr std::uint32_t kSize = 1U << 14;
-  // What they are inside: 1 and so on, and the last of 65,536, where images have their nobody.
+  // Their numbers inside: 1 and so on, and the last of 65,536, where images have their nobody.
   static constexpr std::uint32_t kTop = 16;
   static constexpr std::uint32_t kTopFirst = 65'536 - kTop;
 

@@ -16,16 +16,16 @@ namespace glovebox {
 
 class UsedSince {
  public:
-  // Since now. `unused`: nothing has run in it, so no counter need be asked where it stands. The
+  // Since now. `unused`: nothing has run in it, so all counters are zero and need not be read. The
   // sandbox must outlive it.
   explicit UsedSince(const Sandbox& sandbox, bool unused = false);
 
-  // Nothing where nobody counts.
+  // Nothing if nobody counts.
   [[nodiscard]] std::optional<std::chrono::microseconds> cpu() const;
-  // Also when it was a process that the guest had started, or a call of it that failed.
+  // Also true if it was a process that the guest had started, or a call of it that failed.
   [[nodiscard]] bool ran_out_of_memory() const;
   [[nodiscard]] bool ran_out_of_pids() const;
-  // Those that were enforced, by the names of their limits.
+  // The limits on hoards that were enforced, by name.
   [[nodiscard]] std::vector<std::string_view> hoards() const;
 
  private:

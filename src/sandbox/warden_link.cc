@@ -167,7 +167,7 @@ WardenLink::Outgoing WardenLink::kept(warden::Request type,
                                       std::span<const int> passed) {
   Outgoing frame;
   append_frame(frame.bytes, static_cast<std::uint8_t>(type), channel, payload);
-  // What did not leave with the first byte must still be open when that does.
+  // Copies: descriptors leave with the first byte, and must still be open then.
   for (const int fd : passed) {
     frame.passed.emplace_back(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   }
@@ -179,7 +179,7 @@ void WardenLink::queue(warden::Request type,
                        std::string_view payload,
                        std::span<const int> passed) {
   flush();
-  // One that has begun to leave is let go once it has left: it must not grow meanwhile.
+  // An entry that has begun to leave is dropped once it has left: it must not grow meanwhile.
   if (!outgoing_.empty() && outgoing_.back().sent == 0 && passed.empty()) {
     append_frame(outgoing_.back().bytes, static_cast<std::uint8_t>(type), channel, payload);
     return;
@@ -247,7 +247,7 @@ bool WardenLink::send_some(Outgoing& next, std::span<const int> passed) {
   const auto sent =
       sys::send_now(socket_.get(), left, next.sent == 0 ? passed : std::span<const int>());
   next.sent += sent.value_or(0);
-  return !sent || *sent == left.size();  // Where the warden is gone, whoever listens learns so.
+  return !sent || *sent == left.size();  // If the warden is gone, the listener learns so.
 }
 
 void WardenLink::hear() {
@@ -269,7 +269,7 @@ void WardenLink::hear_for(const Channel* reader) {
     return;
   }
   parser_.feed({received_.get(), static_cast<std::size_t>(got)});
-  // To the last one: nobody would look for what stayed in the parser.
+  // To the last frame: nobody would look for frames that stayed in the parser.
   for (;;) {
     Frame frame;
     auto more = parser_.next(frame);
@@ -287,7 +287,7 @@ void WardenLink::hear_for(const Channel* reader) {
 void WardenLink::deliver(const Frame& frame, const Channel* reader) {
   const auto found = channels_.find(frame.channel);
   if (found == channels_.end()) {
-    return;  // Of something that nobody asks about any more.
+    return;  // About something that nobody asks about any more.
   }
   Channel& channel = *found->second;
   Channel::Waiting waiting{.type = frame.type, .payload = std::string(frame.payload)};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our end of the control socket: frames to a warden, and from it to whoever waits for them.
+// Our end of the control socket: frames to a warden, and from it to the threads that wait for them.
 //
-// Whoever wants to know something reads the socket, and hands what is for others to their channels.
-// So several threads may each wait for an answer of their own; none holds a lock meanwhile.
+// A thread that waits for something reads the socket, and hands other threads' frames to their
+// channels. So several threads may each wait for an answer of their own; none holds a lock
+// meanwhile.
 #pragma once
 
 #include <poll.h>
@@ -37,17 +38,17 @@ class WardenLink {
   explicit WardenLink(UniqueFd socket) : socket_(std::move(socket)) {}
 
   // One conversation with the warden: about a process, or a question and its answer. Frames for it
-  // wait in it until they are taken, up to kMostWaiting. send() may be called by any thread, the
-  // rest by one at a time. Its link must outlive it.
+  // wait in it until they are taken, up to kMostWaiting. Any thread may call send(); the rest is
+  // for one at a time. Its link must outlive it.
   class Channel {
    public:
     // With a number that no other channel has had.
     explicit Channel(WardenLink& link);
-    // With this number: 0 is for what the warden says of itself, others are of processes that a
+    // With this number: 0 is for what the warden says about itself, others are for processes that a
     // warden had when its sandbox was saved.
     Channel(WardenLink& link, std::uint32_t number);
-    // Speaks in the conversation of `other`, and hears only what hand_on() gives it. Neither needs
-    // the other one to live.
+    // Speaks in the conversation of `other`, and hears only what hand_on() gives it. Either may
+    // outlive the other.
     explicit Channel(const Channel& other);
     Channel& operator=(const Channel&) = delete;
     ~Channel();
@@ -72,14 +73,14 @@ class WardenLink {
     // What to pass to poll(2) in order to wait until poll() may have more.
     [[nodiscard]] std::array<pollfd, 2> watch();
 
-    // Instead of watch(): from now on this eventfd(2), which must stay open, is written to when
-    // somebody else has put a frame here.
+    // Instead of watch(): from now on, when another thread has put a frame here, it writes to this
+    // eventfd(2), which must stay open.
     void wake_by(int eventfd);
 
    private:
     friend class WardenLink;
 
-    // More than the warden may say before it is read, of any one process.
+    // More than the warden may say about any one process before it is read.
     static constexpr std::size_t kMostWaiting = 4UL << 20;
 
     struct Waiting {
@@ -98,20 +99,20 @@ class WardenLink {
     std::deque<Waiting> waiting_;
     std::size_t waiting_bytes_ = 0;
     bool overflowed_ = false;
-    // Becomes readable when somebody else has put a frame here; made for the first that waits.
+    // Becomes readable when another thread has put a frame here; made for the first wait.
     UniqueFd wake_;
     int wake_fd_ = -1;
     bool woken_ = false;
   };
 
   // Sends a frame as far as the socket takes it now; the rest leaves with the next call of any
-  // kind. `passed` travels with it. A warden that is gone is noticed by whoever listens.
+  // kind. `passed` travels with it. The listener notices if the warden is gone.
   void send(warden::Request type,
             std::uint32_t channel,
             std::string_view payload,
             std::span<const int> passed = {});
 
-  // While one lives, what is sent waits; then it leaves together.
+  // While one lives, frames that are sent wait; then they leave together.
   class Together {
    public:
     explicit Together(WardenLink& link);
@@ -134,8 +135,8 @@ class WardenLink {
   void hear();
 
   // From now on one thread calls hear() whenever watch() tells it to, and nobody else reads the
-  // socket. This eventfd(2), which must stay open, tells it that there is something to be sent. -1:
-  // everybody for himself again.
+  // socket. This eventfd(2), which must stay open, tells it that there is something to send. -1:
+  // each thread reads for itself again.
   void listen_by(int eventfd);
 
   // For the thread that listens.
@@ -152,7 +153,7 @@ class WardenLink {
   // Closing is how a warden is told to end everything. Nobody else may be using the link.
   void close() { socket_.reset(); }
 
-  // The same for whoever may not take the socket away from another thread.
+  // The same while other threads may still use the socket.
   void shut_down() const { (void)::shutdown(socket_.get(), SHUT_RDWR); }
 
  private:
@@ -172,14 +173,14 @@ class WardenLink {
              std::uint32_t channel,
              std::string_view payload,
              std::span<const int> passed);
-  // A frame to be sent later, with copies of the descriptors.
+  // A frame to send later, with copies of the descriptors.
   static Outgoing kept(warden::Request type,
                        std::uint32_t channel,
                        std::string_view payload,
                        std::span<const int> passed);
   [[nodiscard]] pollfd watched() const;
   void flush();
-  // What was queued leaves as far as it can, and whoever listens sees to the rest.
+  // Sends as much of the queue as the socket takes; the listener sends the rest.
   void flush_or_tell();
   bool send_some(Outgoing& next, std::span<const int> passed);
   void hear_for(const Channel* reader);
@@ -188,7 +189,7 @@ class WardenLink {
   static void wake(Channel& channel);
 
   UniqueFd socket_;
-  mutable std::mutex mutex_;  // Of what follows; never held while anybody waits.
+  mutable std::mutex mutex_;  // Guards what follows; never held while waiting.
   FrameParser parser_;
   // On the heap, uninitialized: most sandboxes say little, and pages that nobody touches cost
   // nothing.

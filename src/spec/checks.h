@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks: what has to hold of a run that ended with `ok` before it counts as that.
+// Checks: what must hold for a run that ended with `ok` before it counts as ok.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Checks {
   std::vector<std::string> commands{};  // Shell commands in the same sandbox that exit with 0.
   std::vector<std::string> files{};     // Below the workspace; the run made or changed each.
   std::vector<std::string> schemas{};   // JSON Schemas that standard output conforms to.
-  std::vector<std::string> reviews{};   // What a second model has to find true of it.
+  std::vector<std::string> reviews{};   // What a second model must find true of it.
 
   [[nodiscard]] bool empty() const {
     return commands.empty() && files.empty() && schemas.empty() && reviews.empty();
@@ -29,10 +29,10 @@ struct Checks {
   friend bool operator==(const Checks&, const Checks&) = default;
 };
 
-// What became of one of them.
+// What became of one check.
 struct CheckReport {
   std::string check;  // "command", "file", "output_schema" or "review".
-  std::string what;   // The command, the file, the criteria; nothing of a schema.
+  std::string what;   // The command, the file, the criteria; empty for a schema.
   bool passed = false;
   std::string reason;  // Why it did not pass, for people.
   friend bool operator==(const CheckReport&, const CheckReport&) = default;

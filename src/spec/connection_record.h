@@ -8,7 +8,8 @@
 
 namespace glovebox {
 
-// A value. `host` and `reason` come from a guest, or from a process that one might have taken over.
+// A value. `host` and `reason` come from a guest, or from a process that a guest might have taken
+// over.
 struct ConnectionRecord {
   enum class Verdict {
     kAllowed,  // It was made.
@@ -16,12 +17,12 @@ struct ConnectionRecord {
     kFailed,   // It was allowed, and came to nothing: no such name, nobody there.
   };
   std::string host;        // As the guest called it: a name or an address.
-  std::uint16_t port = 0;  // Both are empty where the request could not be understood.
+  std::uint16_t port = 0;  // Both are empty if the request could not be understood.
   Verdict verdict = Verdict::kFailed;
-  std::string rule;        // What decided (NetworkDecision::rule); empty where nothing had to.
-  std::string address;     // That was dialed; empty where none was, or another proxy looked it up.
-  bool upstream = false;   // Through the proxy of this host, which looked the name up.
-  std::uint64_t sent = 0;  // Bytes of the guest that went out.
+  std::string rule;            // What decided (NetworkDecision::rule); empty if nothing had to.
+  std::string address;         // The one dialed; empty if none was, or another proxy looked it up.
+  bool upstream = false;       // Through the proxy of this host, which looked the name up.
+  std::uint64_t sent = 0;      // Bytes of the guest that went out.
   std::uint64_t received = 0;  // Bytes that came in for it.
   std::string reason;          // Why it was denied or failed, for people; else empty.
   friend bool operator==(const ConnectionRecord&, const ConnectionRecord&) = default;

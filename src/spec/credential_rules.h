@@ -90,8 +90,8 @@ Result<void> check_header_value(std::string_view value);
 // The names in a HeaderRule::value, in their order; kInvalid for a lone brace or an empty name.
 Result<std::vector<std::string>> secrets_in(std::string_view value);
 
-// The value with those of the secrets filled in. kNotFound names a secret that has none,
-// kInvalid one that no header can carry. Neither shows a value.
+// The text with the values of the secrets filled in. kNotFound names a secret that has no value,
+// kInvalid one whose value no header can carry. Neither shows a value.
 Result<std::string> fill_in(std::string_view value, const SecretValues& secrets);
 
 // All secrets that the rules name, without repetition.
@@ -106,8 +106,8 @@ std::vector<NetworkRule> places_of(const CredentialRules& rules);
 // Whether requests to a host are read within TLS because of these rules.
 bool needs_authority(const CredentialRules& rules);
 
-// Chooses a random placeholder wherever there is none: one of `before` for the same variable and
-// secret, so that what guests hold stays good, or else a new one.
+// Chooses a placeholder wherever there is none: that of `before` for the same variable and secret,
+// so that what guests hold stays good, or else a new random one.
 Result<void> choose_placeholders(CredentialRules& rules, const CredentialRules& before = {});
 
 }  // namespace glovebox

@@ -16,7 +16,7 @@ namespace glovebox {
 struct DryRun {
   static constexpr std::size_t kMostFiles = 1'000;
   static constexpr std::size_t kMostFileBytes = 256UL * 1024;  // Of all paths.
-  static constexpr std::size_t kMostDiffed = 64UL * 1024;      // Of a file that a diff is shown of.
+  static constexpr std::size_t kMostDiffed = 64UL * 1024;      // Of a file whose diff is shown.
   static constexpr std::size_t kMostDiffBytes = 256UL * 1024;  // Of all diffs.
   static constexpr std::size_t kMostVariables = 300;           // Of each kind.
   static constexpr std::size_t kMostProcesses = 100;
@@ -24,7 +24,7 @@ struct DryRun {
 
   struct File {
     FileDifference what{};
-    std::string diff{};  // Empty where none is shown.
+    std::string diff{};  // Empty if none is shown.
   };
   struct Value {
     std::string type{};
@@ -43,7 +43,7 @@ struct DryRun {
   struct Host {
     std::string host{};
     std::uint32_t port = 0;
-    std::string verdict{};  // What became of it, as of a connection.
+    std::string verdict{};  // What became of it, as for a connection.
     friend bool operator==(const Host&, const Host&) = default;
   };
   struct ToolCall {
@@ -52,7 +52,7 @@ struct DryRun {
   };
 
   std::string id{};       // Empty: nobody decides about it by a name.
-  std::string context{};  // Empty: it is of none, but of a command.
+  std::string context{};  // Empty: it is of a command, not of a context.
   std::optional<std::chrono::system_clock::time_point> expires{};
   std::vector<File> files{};
   bool files_truncated = false;  // There are more than are listed.

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What glovebox and glovebox-egress say to each other, over one stream socket (base/frame.h).
 //
-// glovebox sends one kOrder; where the order says so, one kCredentials and one kTrust, and the
-// kRecording in pieces, of which an empty one is the last; and, when the sandbox is gone, shuts
-// down its end. The proxy sends one kReady when it accepts connections, then a kConnection for each
-// that has ended, pieces of a kRecording where it records, and closes its end after the last. What
-// a recording says is the proxy's own affair: glovebox keeps its bytes. Each side takes
-// what the other one says as hostile: the proxy could have been taken over by a server that it
-// talked to.
+// glovebox sends one kOrder; then, if the order says so, one kCredentials and one kTrust, and the
+// kRecording in pieces, of which the last is empty. When the sandbox is gone, it shuts down its
+// end. The proxy sends one kReady when it accepts connections, then a kConnection for each that has
+// ended, pieces of a kRecording if it records, and closes its end after the last. What a recording
+// says is the proxy's own affair: glovebox keeps its bytes. Each side takes what the other one says
+// as hostile: the proxy could have been taken over by a server that it talked to.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ enum class Message : std::uint8_t {
   kCredentials = 4,
   kTrust = 5,      // The authorities that servers are checked against: certificates in PEM.
   kRecording = 6,  // Bytes of a recording (src/egress/recording.h).
-  kCut = 7,        // What comes now is not in the recording: it has as many bytes as it may have.
+  kCut = 7,        // What comes now is not in the recording: it is full.
 };
 
 // Where the proxy listens inside the sandbox: on 127.0.0.1.
@@ -62,19 +61,19 @@ enum class Taping : std::uint8_t {
 
 struct Order {
   NetworkRules rules{};
-  // Which name servers to ask; none: no name has an address. At most kMaxNameServers.
+  // Which name servers to ask; if none, no name has an address. At most kMaxNameServers.
   std::vector<Endpoint> name_servers{};
   std::optional<Upstream> http_upstream{};   // For requests to http:// URLs.
   std::optional<Upstream> https_upstream{};  // For CONNECT.
   std::vector<NetworkRule> without_upstream{};
-  // Nothing but public addresses that are not this machine's, whatever the rules say, and no proxy
-  // of the host, which would look names up unseen.
+  // Allows only public addresses that are not this machine's, whatever the rules say, and uses no
+  // proxy of the host, which would look names up unseen.
   bool public_only = false;
   NetworkBudget budget{};
   // kCredentials and kTrust follow.
   bool has_credentials = false;
   Taping taping = Taping::kNone;
-  std::uint64_t recorded_bytes = 0;  // Those of kMostRecorded that this one may have.
+  std::uint64_t recorded_bytes = 0;  // As many of kMostRecorded as this one may have.
   // As root: the user and group that the proxy becomes. Zero: it stays who it is.
   std::uint32_t identity = 0;
 
@@ -103,22 +102,22 @@ struct Credentials {
   };
   std::vector<Substitution> substitutions{};
   std::vector<Setting> settings{};
-  // The authority of this one sandbox, in PEM; both empty where no target needs it.
+  // The authority of this one sandbox, in PEM; both empty if no target needs it.
   std::string authority_certificate{};
   std::string authority_key{};
 
   static constexpr std::size_t kMaxSubstitutions =
       CredentialRules::kMaxPlaceholders * CredentialRules::kMaxTargets;
 
-  // kExhausted where it does not fit a frame.
+  // kExhausted if it does not fit a frame.
   [[nodiscard]] Result<std::string> encode() const;
   static Result<Credentials> decode(std::string_view payload);
 
   friend bool operator==(const Credentials&, const Credentials&) = default;
 };
 
-// The rules with the values filled in. kNotFound names a secret without a value, kInvalid one that
-// no header can carry; no value is shown.
+// The rules with the values filled in. kNotFound names a secret without a value, kInvalid one whose
+// value no header can carry; no value is shown.
 Result<Credentials> make_credentials(const CredentialRules& rules, const SecretValues& secrets);
 
 [[nodiscard]] std::string encode(const ConnectionRecord& connection);

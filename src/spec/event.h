@@ -2,8 +2,8 @@
 // Event: something that an execution showed while it ran, as its context told it.
 //
 // MIME values are kept as the JSON text of Jupyter's messages: a string for text, base64 in a
-// string for binary types, any value for JSON types. They come from the guest: nobody may rely on
-// more than that they are valid JSON in valid UTF-8.
+// string for binary types, any value for JSON types. They come from the guest: rely on nothing more
+// than that they are valid JSON in valid UTF-8.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Event {
     kStarted,       // `execution_count`: the code was taken.
     kStdout,        // `text`
     kStderr,        // `text`
-    kDisplay,       // `data`, `metadata`; with `update`, in place of what bore `display_id` before.
+    kDisplay,       // `data`, `metadata`; with `update`, in place of what had `display_id` before.
     kResult,        // `data`, `metadata`, `execution_count`: the value of the last expression.
     kError,         // `error`
     kClear,         // Forget the output so far; with `update`, only when the next comes.

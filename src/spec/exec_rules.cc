@@ -14,7 +14,7 @@ constexpr std::size_t kMostLists = 64;
 constexpr std::size_t kMostPatterns = 1'100;  // With the interpreters that were permitted.
 constexpr std::size_t kLongestPattern = 256;
 
-// One file that is many commands, and chooses by an argument: who may start one may start all.
+// One file that is many commands, chosen by an argument: a guest that may start one may start all.
 constexpr std::array<std::string_view, 3> kManyInOne = {"busybox", "toybox", "coreutils"};
 
 bool any_matches(const std::vector<std::string>& patterns, std::span<const std::string> names) {

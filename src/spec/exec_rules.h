@@ -13,9 +13,9 @@ namespace glovebox {
 
 // A value. Patterns are those of matches_glob(), for the names of files without their directories.
 struct ExecRules {
-  // What one policy says. A program has a name for each link that leads to it. It is refused where
-  // a pattern of `refuse` matches any of them; else it can be started where one of `allow` does;
-  // else `others` decides.
+  // What one policy says. A program has a name for each link that leads to it. It is refused if a
+  // pattern of `refuse` matches any of them; else it can be started if one of `allow` does; else
+  // `others` decides.
   struct List {
     std::vector<std::string> refuse{};
     std::vector<std::string> allow{};
@@ -23,7 +23,7 @@ struct ExecRules {
     friend bool operator==(const List&, const List&) = default;
   };
 
-  // A program starts only where each of them lets it.
+  // A program starts only if each list lets it.
   std::vector<List> lists{};
   // Files that guests can write can be started, too.
   bool written = true;
@@ -31,14 +31,14 @@ struct ExecRules {
   // No wall at all.
   [[nodiscard]] bool empty() const { return lists.empty() && written; }
 
-  // A list lets only those programs start that it names.
+  // Whether a list lets only those programs start that it names.
   [[nodiscard]] bool names_all() const;
 
-  // Whether the program of these names can be started.
+  // Whether the program with these names can be started.
   [[nodiscard]] bool lets_start(std::span<const std::string> names) const;
 
-  // Allows a program by each list that does not refuse it: an interpreter that the sandbox is for.
-  // A path counts for its last part.
+  // Allows a program in each list that does not refuse it: an interpreter that the sandbox is for.
+  // Of a path, the last part counts.
   void permit(std::string_view program);
 
   friend bool operator==(const ExecRules&, const ExecRules&) = default;

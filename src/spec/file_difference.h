@@ -17,7 +17,7 @@ struct FileDifference {
   // Of regular files, now and at the snapshot.
   std::uint64_t size = 0;
   std::uint64_t size_before = 0;
-  // Permission bits; 0 where there is nothing now, or was nothing.
+  // Permission bits; 0 if there is nothing now, or was nothing.
   std::uint32_t mode = 0;
   std::uint32_t mode_before = 0;
   // When a file that is there now was last changed: tells two states of it apart.

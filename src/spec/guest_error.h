@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GuestError: an uncaught error as the guest's own language tells of it.
+// GuestError: an uncaught error as the guest's own language reports it.
 #pragma once
 
 #include <string>

@@ -57,7 +57,7 @@ std::optional<IpAddress> IpAddress::parse(std::string_view text) {
       is_mapped_v4(address)) {
     return std::nullopt;
   }
-  // Whatever inet_pton(3) takes besides: "010.1.1.1" must not be read as 8.1.1.1 by anybody.
+  // Refuses whatever else inet_pton(3) takes: "010.1.1.1" must not be read as 8.1.1.1 by anybody.
   if (address.v4 && address.to_text() != text) {
     return std::nullopt;
   }

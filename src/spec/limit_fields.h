@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of limits. Whatever encodes limits, reads them or offers them as options goes through
-// kLimitFields, so that a new limit is its member and one row.
+// kLimitFields, so that a new limit takes its member and one row.
 #pragma once
 
 #include <chrono>
@@ -46,7 +46,7 @@ struct LimitField {
   const char* help;  // For an option of a command.
   T Limits::*limit;
   std::optional<T> LimitWishes::*wish;  // Null: the host's alone to set.
-  // With less no guest could ever start, and more is nothing that the kernel can express.
+  // Below `least` no guest could ever start; above `most` the kernel cannot express the limit.
   T least;
   T most;
   const char* range;  // The same for people: "4M to 1024T".

@@ -30,7 +30,7 @@ struct NetworkRule {
   // 63 characters, and do not end in a number: other spellings of addresses are not names.
   // International names are written in their punycode form.
   static Result<NetworkRule> parse(std::string_view text);
-  // The only spelling that parse() returns the same rule for and this one prints.
+  // The canonical spelling, for which parse() returns the same rule.
   [[nodiscard]] std::string to_text() const;
 
   friend bool operator==(const NetworkRule&, const NetworkRule&) = default;

@@ -118,8 +118,8 @@ struct Special {
   const char* kind;
 };
 
-// IANA's registries of special-purpose addresses (RFC 6890), and what clouds give their guests.
-// Where blocks lie in one another, the narrowest counts: it stands first.
+// IANA's registries of special-purpose addresses (RFC 6890), and what clouds give their guests. If
+// blocks lie in one another, the narrowest counts: it comes first.
 constexpr Special kSpecial[] = {
     {"169.254.169.254", "metadata addresses"},
     {"169.254.170.2", "metadata addresses"},

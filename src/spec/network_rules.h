@@ -59,13 +59,12 @@ enum class AddressOwner {
 // Whether a guest may connect to `port` of `address`, which it knows as `name` (empty: by its
 // address alone). The name must be the one that was resolved to this very address.
 //
-// In this order: a `deny` rule that matches denies, unless `allow_first` and a rule allows. An
-// address that is not public (loopback,
-// private, link-local, of a cloud's metadata, multicast, …) is denied, unless an `allow` rule names
-// it by addresses of that kind only: 10.0.0.0/8 does, 0.0.0.0/0 and names do not. An address of
-// this host is denied, too, unless a rule names just that one (or it is a loopback address, for
-// which the sentence before holds). An `allow` rule that matches allows. Else the default counts.
-// Pure, any thread.
+// In this order: a `deny` rule that matches denies, unless `allow_first` is set and an `allow` rule
+// matches. An address that is not public (loopback, private, link-local, of a cloud's metadata,
+// multicast, …) is denied, unless an `allow` rule names it by addresses of that kind only:
+// 10.0.0.0/8 does, 0.0.0.0/0 and names do not. An address of this host is denied, too, unless a
+// rule names just that one (or it is a loopback address, for which the sentence before holds). An
+// `allow` rule that matches allows. Else the default counts. Pure, any thread.
 NetworkDecision decide(const NetworkRules& rules,
                        std::string_view name,
                        const IpAddress& address,
@@ -83,8 +82,8 @@ struct NameDecision {
   std::string rule;  // As in NetworkDecision.
 };
 
-// The name is not an address. Where the fate is kAllowed, decide() still has to be asked about the
-// address, unless somebody else looks the name up. Pure, any thread.
+// The name is not an address. If the fate is kAllowed, ask decide() about the address, too, unless
+// somebody else looks the name up. Pure, any thread.
 NameDecision decide_name(const NetworkRules& rules, std::string_view name, std::uint16_t port);
 
 // Whether one of these rules is about this place. `name` may be empty, `address` may be absent.
@@ -96,7 +95,7 @@ bool concerns(const std::vector<NetworkRule>& rules,
 // Whether an address is of no special kind: nothing but a rule or the default decides about it.
 bool is_public(const IpAddress& address);
 
-// Adds rules that allow to connect to the hosts of the credentials, where there are none yet.
+// Adds rules that allow connections to the credentials' hosts, where there are none yet.
 void allow_credential_hosts(NetworkRules& rules);
 
 // kInvalid for what makes no sense: a rate so low that nothing arrives.
@@ -115,9 +114,9 @@ enum class NetworkPolicy {
 // "none", "public", "any".
 std::optional<NetworkPolicy> parse_network_policy(std::string_view text);
 
-// kRefused, with a hint for whoever asks an operator, where the policy forbids one of the rules:
-// any that lets something out, or one that is about addresses only that are not public. Addresses
-// of this machine show when somebody connects.
+// kRefused, with a hint on what to ask the operator, if the policy forbids one of the rules: any
+// that lets something out, or one that is only about addresses that are not public. Addresses of
+// this machine are found out only when somebody connects.
 Result<void> check_policy(const NetworkRules& rules, NetworkPolicy policy);
 
 }  // namespace glovebox

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NetworkTape: whether the proxy of a sandbox records what is asked and answered, or answers from
-// such a recording. The bytes of one are read by nobody but a proxy (src/egress/recording.h).
+// such a recording. Only a proxy reads the bytes of one (src/egress/recording.h).
 //
 // Values: any thread.
 #pragma once
@@ -15,7 +15,7 @@ struct NetworkTape {
   std::uint64_t room = 0;                  // Bytes that may be recorded; 0: nothing is.
   std::optional<std::string> recording{};  // Answers in place of the network, if set.
 
-  // TLS to all hosts is read then.
+  // If so, TLS to all hosts is read.
   [[nodiscard]] bool runs() const { return room > 0 || recording.has_value(); }
 
   friend bool operator==(const NetworkTape&, const NetworkTape&) = default;

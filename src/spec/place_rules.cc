@@ -16,7 +16,7 @@ constexpr std::size_t kMostClosed = 64;
 constexpr std::ptrdiff_t kDeepestClosed = 8;
 constexpr std::string_view kWhole = "./";  // The workspace.
 
-// A directory also covers a file of its name: it is that file.
+// A directory also covers its own name without the slash: that is the same file.
 bool holds(std::string_view place, std::string_view other) {
   const bool directory = place.ends_with('/');
   return place == other || (directory && other.starts_with(place)) ||

@@ -12,18 +12,18 @@ namespace glovebox {
 // A value. For one of the two: what can be written, or what can be read.
 struct PlaceRules {
   bool everywhere = true;
-  // The only ones that are open, if it is not everywhere: "out/" is a directory with all that is in
+  // The only places that are open, if not `everywhere`: "out/" is a directory with all that is in
   // it, "report.txt" a file. Relative to the workspace, "./" itself, or absolute; without "." and
-  // "..". None lies in another one.
+  // "..". None lies in another.
   std::vector<std::string> places{};
-  // Those that are closed in any case, whether something is there or not: as above, but relative to
-  // the workspace and in it. Only a tier with mounts of its own can hold that.
+  // Places that are always closed, whether something is there or not: as above, but relative to the
+  // workspace and in it. Only a tier with mounts of its own can enforce that.
   std::vector<std::string> closed{};
 
   // No wall at all.
   [[nodiscard]] bool empty() const { return everywhere && closed.empty(); }
 
-  // Leaves what lies in one of these places, too.
+  // Leaves open only what also lies in one of these places.
   void restrict_to(const std::vector<std::string>& others);
 
   // Whether a place is open, whatever is closed in it.

@@ -44,13 +44,13 @@ struct ToolOffer {
 
 // What a call returns: a value, or an error that is raised in the code.
 struct ToolAnswer {
-  std::string result = "null";         // JSON text of any value; of no account beside an error.
+  std::string result = "null";         // JSON text of any value; ignored if there is an error.
   std::optional<std::string> error{};  // What went wrong, for whoever wrote the code.
 
   friend bool operator==(const ToolAnswer&, const ToolAnswer&) = default;
 };
 
-// How a call stands with whoever is to answer it.
+// The state of a call, for the one who must answer it.
 struct ToolWait {
   bool open = false;     // Its code waits for the answer.
   std::string agreed{};  // The hash of what a person has agreed to about it; empty: to nothing.

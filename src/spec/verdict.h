@@ -31,7 +31,7 @@ enum class Status {
   kSignaled,  // A signal that no limit of ours explains.
   kCanceled,
   kRefused,     // Policy or approval said no; nothing was run.
-  kUnverified,  // It ended with ok, but not everything holds that was to be checked.
+  kUnverified,  // It ended with ok, but not everything that was checked holds.
   kFailed,      // Ours, never the guest's.
 };
 
@@ -57,7 +57,7 @@ struct Walls {
   std::string cgroup = "none";   // "none", "v1", "v2"
   std::string uid = "same";      // "mapped": another identity outside; "same": the caller's.
   std::string user = "user";     // Who the guest is inside: "user", or "root".
-  // That processes inside can have, over the sandbox's own namespaces alone: "chown", …
+  // What processes inside can have, over the sandbox's own namespaces only: "chown", …
   std::vector<std::string> capabilities{};
   bool no_capabilities = false;  // Every capability set is empty, the bounding set too.
   bool no_new_privs = false;
@@ -115,7 +115,7 @@ struct Verdict {
   Status status = Status::kFailed;
   int exit_code = 0;
   std::optional<int> signal;
-  // Which limit ended the guest where the status leaves it open: "time" or "cpu_time".
+  // Which limit ended the guest, if the status leaves it open: "time" or "cpu_time".
   std::string limit;
   Captured out;
   Captured err;
@@ -135,9 +135,9 @@ struct Verdict {
   std::vector<Timing> timings;
   // What was cut, lowered or could not be had, each a sentence for people.
   std::vector<std::string> notes;
-  // How the caller's check ended, where one was asked for and the sandbox could still run it.
+  // How the caller's check ended, if one was asked for and the sandbox could still run it.
   std::shared_ptr<const Verdict> verification;
-  // Of the checks that a request or a policy demands; empty where the run itself was not ok.
+  // Of the checks that a request or a policy demands; empty if the run itself was not ok.
   std::vector<CheckReport> checks;
   // Of a dry run: what it has changed.
   std::optional<DryRun> dry_run;

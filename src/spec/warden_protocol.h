@@ -20,18 +20,18 @@ inline constexpr std::size_t kMaxListedFiles = 10'000;
 inline constexpr std::size_t kMaxSnapshots = 64;
 inline constexpr std::size_t kMaxSnapshotFiles = 65'536;  // Directories and links among them.
 inline constexpr std::size_t kMaxSnapshotDepth = 64;
-// Of one file, for whoever wants to see what has changed in it.
+// Of one file, for showing what has changed in it.
 inline constexpr std::size_t kMaxVersion = 512U << 10;
 
 // Files that describe the machine to guests (sandbox/machine.h).
 inline constexpr std::size_t kMachineFiles = 4;
 
 // Bytes of one stream that may be on their way and not yet passed on: to a process, so that one
-// that does not read fills no memory; from a process, so that one whose output nobody takes stops,
-// and holds up no other.
+// that does not read fills no memory; from a process, so that one whose output nobody takes stops
+// without holding up others.
 inline constexpr std::size_t kInputWindow = 1U << 20;
 inline constexpr std::size_t kOutputWindow = 256U << 10;
-// Who passes bytes on says so when they are this many, or sooner.
+// The side that passes bytes on says so after this many, or sooner.
 inline constexpr std::size_t kAcknowledged = kOutputWindow / 4;
 
 enum class Request : std::uint8_t {
@@ -53,23 +53,23 @@ enum class Request : std::uint8_t {
   kToChannel = 14,     // Bytes for the process's descriptor 3.
   kTaken = 15,         // StreamReport: so many bytes from a stream were passed on.
   kMachine = 17,       // kMachineFiles texts (WireWriter::texts()): what files that describe the
-                       // machine say from now on. Only where the root is ours; no answer.
-  kMoveIn = 18,        // MoveInRequest: the first of a warden that builds its walls itself, and no
-                       // other's. It is ready after the first kMachine, and says so then; kDone
-                       // says what failed instead.
+                       // machine say from now on. Only if the root is ours; no answer.
+  kMoveIn = 18,        // MoveInRequest: the first frame to a warden that builds its walls itself,
+                       // and to no other. It is ready after the first kMachine, and says so then;
+                       // if it fails, kDone says what did.
   kCompare = 19,       // SnapshotRequest; answered by kDifferences: what is not as it was then.
   kReadVersion = 20,   // VersionRequest; answered by kContent.
   kRest = 21,          // Say nothing more, and take nothing from anybody, until kWake or kGoOn:
                        // answered by kResting. What the guests do meanwhile waits for it.
-  kWake = 22,          // Go on, perhaps with another outside; the first that it says. Answered by
-                       // kProcesses and ReadyReport. Nothing comes from a process, not even its
-                       // end, until a kTaken says how much of it may.
+  kWake = 22,          // Continue, perhaps with another outside, whose first frame this is.
+                       // Answered by kProcesses and ReadyReport. Nothing comes from a process, not
+                       // even its end, until a kTaken says how much of it may.
   kGoOn = 23,          // The rest is over, and nothing outside has changed; no answer.
   kResize = 24,        // TerminalSize: of the terminal that is relayed for the process; no answer.
-  kProgram = 25,  // WriteRequest, for a process that waits: what it is to run. The workspace is
-                  // marked then, and kFiles comes before kEnded. kDone says why not.
-  kSettle = 16,   // Answered by kSettled, once what the process has written to its standard
-                  // output and error until now was sent. A process that ended has no answer.
+  kProgram = 25,  // WriteRequest, for a process that waits: what to run. The workspace is marked
+                  // then, and kFiles comes before kEnded. kDone says why not.
+  kSettle = 16,   // Answered by kSettled, once what the process has written to its standard output
+                  // and error until now was sent. No answer for a process that ended.
 };
 
 enum class Reply : std::uint8_t {
@@ -84,7 +84,7 @@ enum class Reply : std::uint8_t {
   kTaken = 72,        // StreamReport: so many bytes for a stream were passed on.
   kFromChannel = 73,  // Bytes from descriptor 3.
   kStreamEnd = 74,    // StreamReport: nothing more comes from it, or nobody reads what is for it.
-                      // Of what is relayed beside a run, for which kEnded says as much.
+                      // Only of what is relayed beside a run; for a run, kEnded says as much.
   kSettled = 75,
   kDifferences = 76,  // DifferencesReport
   kContent = 77,      // ContentReport
@@ -129,13 +129,13 @@ struct StartRequest {
   std::uint64_t deadline_ms = 0;  // The warden's own wall timer, a backstop; 0 is none.
   bool with_stdin = false;        // Otherwise standard input is /dev/null.
   Streams streams = Streams::kRun;
-  // No descriptors come: the warden makes the streams, and their bytes go in frames. They outlive
-  // the process, as far as others hold them; kEnded comes after what it had written itself.
+  // No descriptors come: the warden makes the streams, and their bytes go in frames. The streams
+  // outlive the process if others hold them; kEnded comes after what it had written itself.
   bool relayed = false;
   TerminalSize terminal{};  // Of a terminal that is relayed: the warden makes one in the sandbox.
   bool alone = false;       // When this process ends, everything else is killed.
-  // It waits for its program, which is all that it runs. When that has ended well, the process
-  // stops itself, and that is its end: the kernel takes its memory apart when nobody waits for it.
+  // It waits for its program and runs nothing else. When that has ended well, the process stops
+  // itself, which counts as its end: the kernel tears down its memory while nobody waits for it.
   bool waits = false;
   std::string filter{};  // A seccomp filter (sock_filter array) on top; empty is none.
   // As in PlaceRules. Places that are missing are made, but no files to read; what cannot be found
@@ -144,8 +144,8 @@ struct StartRequest {
   std::vector<std::string> writable{};
   bool reads_everywhere = true;
   std::vector<std::string> readable{};
-  // Absolute paths of what can be read whatever is `readable`: files, and directories with all that
-  // is in them.
+  // Absolute paths that can always be read, whatever `readable` says: files, and directories with
+  // all that is in them.
   std::vector<std::string> system{};
 
   [[nodiscard]] std::string encode() const;
@@ -211,16 +211,16 @@ inline constexpr const char* kMovingPlace = "/run/moving";
 inline constexpr const char* kMovingWarden = "/run/programs/glovebox-warden";
 inline constexpr const char* kMovingArchiver = "/run/programs/glovebox-archiver";
 
-// What the warden of a kernel of its own needs to build the walls that are built from outside
-// elsewhere. It starts as root of that kernel. There is nothing in it of one sandbox alone, so that
-// it can be done before there is one (sandbox/microvm/template_files.h).
+// What the warden of a kernel of its own needs to build the walls that elsewhere are built from
+// outside. The warden starts as root of that kernel. Nothing in this belongs to one sandbox alone,
+// so it can be done before there is one (sandbox/microvm/template_files.h).
 struct MoveInRequest {
   std::string filter{};  // Of system calls (sock_filter array), for the warden and all guests.
-  // Directories that guests may write, absolute and there: the first is their home and theirs, the
-  // others are everybody's.
+  // Directories that guests may write, absolute and existing: the first is their home and belongs
+  // to them, the others are everybody's.
   std::vector<std::string> directories{};
-  // Files that describe the machine, which kMachine fills: what they cover. One that is not there
-  // is left out.
+  // The paths that the files describing the machine cover; kMachine fills those files. A path that
+  // does not exist is left out.
   std::vector<std::string> machine_targets{};
 
   [[nodiscard]] std::string encode() const;
@@ -261,7 +261,8 @@ struct EndedReport {
   std::uint64_t cpu_us = 0;      // User and system time of the process and what it waited for.
   std::uint64_t max_rss = 0;     // Bytes, of the largest of its processes.
   bool deadline = false;         // The warden's own timer ended it.
-  // The sandbox's file system, then: what the guest uses of it, and whether anything is left.
+  // The sandbox's file system at that time: what the guest uses of it, and whether anything is
+  // left.
   std::uint64_t disk_used = 0;
   std::uint64_t inodes_used = 0;
   bool disk_full = false;
@@ -292,14 +293,14 @@ struct ContentReport {
   static Result<ContentReport> decode(std::string_view bytes);
 };
 
-// What runs beside runs, and has not been reported as ended.
+// The processes beside runs that have not been reported as ended.
 struct ProcessesReport {
   struct Process {
     std::uint32_t channel = 0;
     std::uint32_t pid = 0;  // Inside.
     Streams streams = Streams::kProcess;
-    // Of standard input and descriptor 3: bytes that it has not taken yet, and which count against
-    // the window.
+    // Of standard input and descriptor 3: bytes that it has not taken yet, which count against the
+    // window.
     std::uint32_t waiting_in = 0;
     std::uint32_t waiting_to_channel = 0;
   };
@@ -307,7 +308,7 @@ struct ProcessesReport {
   std::vector<Process> processes{};
 
   [[nodiscard]] std::string encode() const;
-  // kInvalid as well for channel 0, which is the warden's own, and for one that comes twice.
+  // Also kInvalid for channel 0, which is the warden's own, and for one that comes twice.
   static Result<ProcessesReport> decode(std::string_view bytes);
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ApiKeyRecords: who may come in. The keys themselves are nowhere in the database.
+// ApiKeyRecords: who has access. The keys themselves are nowhere in the database.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 namespace glovebox {
 
 struct ApiKeyRecord {
-  std::string id;  // No secret: it names the key in lists.
+  std::string id;  // Not secret: it names the key in lists.
   std::string tenant;
   std::string hash;  // 32 bytes.
   std::vector<std::string> scopes;
-  std::string last_four;  // For people who have the key before them.
+  std::string last_four;  // For people who have the key in front of them.
   SystemTime created{};
   std::optional<SystemTime> expires;
   std::optional<SystemTime> revoked;
@@ -30,14 +30,14 @@ class ApiKeyRecords {
  public:
   explicit ApiKeyRecords(Database& database) : database_(database) {}
 
-  // kNotFound when there is no such tenant.
+  // kNotFound if there is no such tenant.
   Result<void> insert(const ApiKeyRecord& record);
-  // Inserts the new one, and lets the old one expire at `old_expires` unless it does before, in one
-  // transaction. kNotFound when the old one is not that tenant's, or was revoked.
+  // In one transaction, inserts the new key and makes the old one expire at `old_expires`, unless
+  // it expires earlier. kNotFound if the old one is not that tenant's, or was revoked.
   Result<void> rotate(std::string_view old_id,
                       SystemTime old_expires,
                       const ApiKeyRecord& replacement);
-  // kNotFound when it is not that tenant's. One that was revoked before keeps its time.
+  // kNotFound if the key is not that tenant's. If it was revoked before, it keeps that time.
   Result<void> revoke(std::string_view tenant, std::string_view id, SystemTime at);
 
   // Oldest first.

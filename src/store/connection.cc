@@ -40,7 +40,7 @@ ErrorCode code_of(int extended) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_IOERR:
-    case SQLITE_FULL:  // Of our disk: no limit of the caller's.
+    case SQLITE_FULL:  // Our disk is full; this is not a limit of the caller's.
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
@@ -73,7 +73,7 @@ std::string hint_of(int extended) {
   }
 }
 
-// Made here, since SQLite would take the umask's mode. Only where it did not exist: to close a
+// Made here, since SQLite would use the umask's mode. Only if it did not exist: closing a
 // descriptor of a database in use would drop its locks (fcntl(2)).
 Result<void> create_private(const std::string& path) {
   const UniqueFd made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -88,8 +88,8 @@ Result<std::string> ask_for_log(Connection& connection) {
   return GB_TRY(journal.next()) ? journal.text() : std::string();
 }
 
-// The switch to a write-ahead log turns a lock for reading into one for writing, and SQLite asks no
-// busy handler then: two that open a new database at once refuse each other. So we wait ourselves.
+// The switch to a write-ahead log turns a read lock into a write lock, and SQLite calls no busy
+// handler then: two that open a new database at once refuse each other. So we wait ourselves.
 Result<std::string> switch_to_log(Connection& connection, sqlite3* handle) {
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyMilliseconds);
@@ -118,8 +118,8 @@ Result<void> configure(Connection& connection, sqlite3* handle, const std::strin
     return Error(ErrorCode::kUnsupported, "write-ahead logging is not available for " + path,
                  "put the data directory on a local file system");
   }
-  // The log is cut back to this after a burst. What is deleted or replaced is overwritten: it may
-  // have been somebody's token.
+  // The log is cut back to this size after a burst. Deleted and replaced data is overwritten: it
+  // may have been somebody's token.
   return connection.script(
       "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA journal_size_limit = 33554432;"
       "PRAGMA secure_delete = ON;");
@@ -242,7 +242,7 @@ Result<Connection> Connection::open(const std::string& path) {
   // SQLite's own mutexes are off: a connection has one user at a time.
   const int code = ::sqlite3_open_v2(path.c_str(), &handle,
                                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
-  Connection connection(handle);  // Also after a failure: it has to be closed.
+  Connection connection(handle);  // Even after a failure, the handle has to be closed.
   if (code != SQLITE_OK) {
     return connection.error("open " + path);
   }

@@ -2,7 +2,7 @@
 // Connection and Statement: SQLite (https://sqlite.org/c3ref/intro.html) with Results, owners and
 // statements that only this program's source can have written.
 //
-// One thread at a time; Database hands connections out so.
+// For one thread at a time, which is how Database hands connections out.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ struct Blob {
   std::string_view bytes;
 };
 
-// A statement with its parameters bound. It goes back to its connection at the end, and must not
-// outlive that.
+// A statement with its parameters bound. Its destructor returns it to its connection, which must
+// outlive it.
 class [[nodiscard]] Statement {
  public:
   Statement(Statement&& other) noexcept;
@@ -42,16 +42,16 @@ class [[nodiscard]] Statement {
   Statement& operator=(Statement&&) = delete;
   ~Statement();
 
-  // Goes to the next row; false when there is none.
+  // Goes to the next row; false if there is none.
   Result<bool> next();
 
   // The columns of the row, one after the other in the statement's order. Requires: next()
-  // answered true, and no more is taken than the statement names.
+  // returned true, and no more columns are taken than the statement names.
   std::int64_t integer();
-  std::uint64_t count();  // Zero for what is negative.
+  std::uint64_t count();  // Zero for a negative number.
   bool boolean();
   double real();
-  std::string text();  // Of a blob too.
+  std::string text();  // Also for a blob.
   SystemTime time();
   std::optional<SystemTime> optional_time();
   std::optional<std::string> optional_text();
@@ -89,9 +89,9 @@ class [[nodiscard]] Statement {
 
 class Connection {
  public:
-  // Opens or creates the file, readable by its owner only, with what every connection of ours has:
-  // WAL, synchronous=FULL, foreign keys, a busy timeout, no schema that runs code. kUnsupported
-  // where the file system cannot do WAL, kInvalid where the file is no database.
+  // Opens or creates the file, readable by its owner only, with the settings that all connections
+  // share: WAL, synchronous=FULL, foreign keys, a busy timeout, no schema that runs code.
+  // kUnsupported if the file system cannot do WAL, kInvalid if the file is not a database.
   static Result<Connection> open(const std::string& path);
 
   Connection(Connection&& other) noexcept;
@@ -111,15 +111,15 @@ class Connection {
   }
 
   // A statement without rows. Returns how many rows it changed.
-  // Broken rules of the schema: kConflict for what exists already, kNotFound for what a foreign key
-  // names in vain, kInvalid for a value out of bounds. kUnavailable when the disk is full.
+  // Broken rules of the schema: kConflict for what exists already, kNotFound if a foreign key names
+  // something missing, kInvalid for a value out of bounds. kUnavailable if the disk is full.
   template <typename... Parameters>
   Result<std::uint64_t> run(Sql sql, const Parameters&... parameters) {
     Statement statement = GB_TRY(query(sql, parameters...));
     return run_to_end(statement);
   }
 
-  // Several statements without parameters, as a migration has.
+  // Runs several statements without parameters, such as those of a migration.
   Result<void> script(Sql sql);
 
   // True between BEGIN and COMMIT. SQLite ends a transaction by itself after some errors.
@@ -134,8 +134,8 @@ class Connection {
   [[nodiscard]] Error error(std::string_view attempt) const;
 
   sqlite3* handle_;
-  // Prepared before and free now, by the address of their text. There are as many as the program
-  // has literals.
+  // Prepared earlier and free now, by the address of their text. Their number is bounded by that
+  // of the program's literals.
   std::multimap<const char*, sqlite3_stmt*> idle_;
 };
 

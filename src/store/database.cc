@@ -8,9 +8,9 @@
 namespace glovebox {
 namespace {
 
-// "GBox", by which file(1) and we know the file (sqlite.org/pragma.html#pragma_application_id).
+// "GBox", by which file(1) and we recognise it (sqlite.org/pragma.html#pragma_application_id).
 constexpr std::int64_t kApplicationId = 0x47426f78;
-// Reads take microseconds; more of them at once than processors are of no use.
+// Reads take microseconds; running more of them at once than there are processors is of no use.
 constexpr std::size_t kMostReaders = 8;
 
 Result<std::int64_t> number(Connection& connection, Sql sql) {
@@ -18,7 +18,7 @@ Result<std::int64_t> number(Connection& connection, Sql sql) {
   return GB_TRY(statement.next()) ? statement.integer() : 0;
 }
 
-// One statement, and so one moment: another process may be making the same database.
+// A single statement, so a single moment: another process may be making the same database.
 Result<void> check_ours(Connection& connection) {
   Statement row =
       GB_TRY(connection.query("SELECT (SELECT application_id FROM pragma_application_id),"
@@ -44,7 +44,7 @@ Result<std::int64_t> version_of(Connection& connection) {
 
 Result<bool> apply_next(Connection& connection, std::span<const Migration> steps) {
   Transaction transaction = GB_TRY(Transaction::begin(connection));
-  // Asked for inside the transaction: another process may have been faster.
+  // Read inside the transaction: another process may have been faster.
   const std::int64_t version = GB_TRY(version_of(connection));
   for (const Migration& step : steps) {
     if (step.number <= version) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Database: the daemon's one SQLite file, its version, and who may use it when.
+// Database: the daemon's one SQLite file, its version, and who may use the file when.
 //
 // Readers see the last committed state and wait for no writer (sqlite.org/wal.html); writers wait
 // for each other, and share their flushes (store/writer.h).
@@ -26,18 +26,18 @@ namespace glovebox {
 // Safe to use from any thread. Not to be used by a child after a fork.
 class Database {
  public:
-  // Opens or creates the file and brings it to the version of this program. kUnsupported where it
-  // is of a later version, kInvalid where it is not ours; both leave it as it was.
+  // Opens or creates the file and brings it to the version of this program. kUnsupported if it is
+  // of a later version, kInvalid if it is not ours; both leave it as it was.
   static Result<std::unique_ptr<Database>> open(const std::string& path,
                                                 std::span<const Migration> steps = migrations(),
                                                 Keeping keeping = Keeping::kLasting);
 
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
-  ~Database();  // Finishes the writes that were begun. Nobody else may use it any more.
+  ~Database();  // Finishes the writes that were begun. No other thread may still use it.
 
-  // Runs `work(connection)`, which returns a Result<T>, in a transaction; returns the same once
-  // that is durable. Where it returns an error, it has left no trace. See Work for its rules.
+  // Runs `work(connection)`, which returns a Result<T>, in a transaction; returns its result once
+  // the transaction is durable. If it returns an error, it leaves no trace. See Work for its rules.
   template <typename Function>
   auto write(Function work, Durability durability = Durability::kPower)
       -> std::invoke_result_t<Function&, Connection&> {
@@ -52,13 +52,13 @@ class Database {
     return std::move(*answer);
   }
 
-  // The same without waiting: `work` must own what it uses.
+  // Like write(), without waiting: `work` must own what it uses.
   PendingWrite begin_write(Work work, Durability durability = Durability::kPower);
-  // For what nobody waits for, as Writer::leave().
+  // For a write that nobody waits for, as Writer::leave().
   void leave_write(Work work, Durability durability);
 
-  // Runs `work(connection)`, which returns a Result<T> and cannot write. What it returns must not
-  // refer to the connection, and it must not read again by way of the Database.
+  // Runs `work(connection)`, which returns a Result<T> and cannot write. Its result must not refer
+  // to the connection, and it must not read through the Database again.
   template <typename Function>
   auto read(Function work) -> std::invoke_result_t<Function&, Connection&> {
     Reader reader = GB_TRY(borrow());
@@ -66,7 +66,7 @@ class Database {
   }
 
  private:
-  // A connection for reading that goes back when it is no longer used.
+  // A connection for reading, which the destructor returns to the Database.
   class Reader {
    public:
     Reader(Database* database, std::unique_ptr<Connection> connection)

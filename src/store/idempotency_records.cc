@@ -13,7 +13,7 @@ constexpr auto kInFiles = kSelect + SqlPart("WHERE place = 1 ORDER BY tenant, ke
 Result<IdempotencyOutcome> claim_in(Connection& connection,
                                     const IdempotencyClaim& claim,
                                     SystemTime now) {
-  // Takes the key when it is free or expired, and changes no row otherwise.
+  // Takes the key if it is free or expired; otherwise changes no row.
   const std::uint64_t taken = GB_TRY(connection.run(
       "INSERT INTO idempotency (tenant, key, what, subject, answer, expires)"
       " VALUES (?1, ?2, ?3, ?4, NULL, ?5)"

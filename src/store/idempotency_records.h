@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdempotencyRecords: requests that a client may send again without them happening again.
+// IdempotencyRecords: lets a client send a request again without it being done twice.
 //
 // The first caller with a key claims it, does the work and records the answer; others get that
-// answer, or learn that it is under way.
+// answer, or learn that the work is under way.
 #pragma once
 
 #include <cstddef>
@@ -29,18 +29,18 @@ struct IdempotencyClaim {
 // Where the answer to a request is.
 enum class AnswerPlace {
   kRow = 0,      // In the record itself.
-  kFile = 1,     // Too large for that: whoever recorded it has it.
+  kFile = 1,     // Too large for the record: the recorder keeps it in a file.
   kNowhere = 2,  // The request was done, but there was no room for its answer.
 };
 
 struct IdempotencyOutcome {
   enum class Kind {
-    kFirst,     // The caller's to do, and to finish or abandon.
-    kUnderWay,  // Somebody else is at it, or died at it.
+    kFirst,     // The caller must do the work, and then finish or abandon it.
+    kUnderWay,  // Another caller is doing the work, or died doing it.
     kAnswered,
   };
   Kind kind = Kind::kFirst;
-  std::string subject;  // Of the one who was first.
+  std::string subject;  // Of the first caller's claim.
   std::string answer;   // kAnswered, in kRow: as it was recorded.
   AnswerPlace place = AnswerPlace::kRow;
 };
@@ -50,13 +50,13 @@ class IdempotencyRecords {
  public:
   explicit IdempotencyRecords(Database& database) : database_(database) {}
 
-  // kConflict when the key was used for another request. One that expired before `now` is free.
+  // kConflict if the key was used for another request. A key that expired before `now` is free.
   Result<IdempotencyOutcome> claim(const IdempotencyClaim& claim,
                                    SystemTime now,
                                    Durability durability);
 
   // Records the answer, at most 1 MiB, or that it is elsewhere. `subject` is the claim's own:
-  // kNotFound when somebody else holds the key by now.
+  // kNotFound if another claim holds the key by now.
   Result<void> finish(std::string_view tenant,
                       std::string_view key,
                       std::string_view subject,
@@ -64,16 +64,16 @@ class IdempotencyRecords {
                       Durability durability,
                       AnswerPlace place = AnswerPlace::kRow);
 
-  // The work failed: the key is free again, unless it is answered or somebody else's.
+  // The work failed: frees the key, unless it is answered or another claim holds it.
   Result<void> abandon(std::string_view tenant, std::string_view key, std::string_view subject);
 
-  // Claims without an answer, which a daemon that starts has to finish or abandon.
+  // Claims without an answer, which a starting daemon has to finish or abandon.
   Result<std::vector<IdempotencyClaim>> unfinished();
 
   // The claims whose answers are in files.
   Result<std::vector<IdempotencyClaim>> answered_by_files();
 
-  // Forgets at most `most` that expired before `now`; returns how many.
+  // Forgets at most `most` claims that expired before `now`; returns how many.
   Result<std::uint64_t> forget_expired(SystemTime now, std::size_t most = 1'000);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values that a column keeps as JSON, so that SQL can look into them.
 //
-// Texts must be UTF-8 without null bytes (kInvalid). What is read back was written by us; where
-// it is not what was written, the database is damaged (kUnavailable).
+// Texts must be UTF-8 without null bytes (kInvalid). We wrote what is read back; if it cannot be
+// what we wrote, the database is damaged (kUnavailable).
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ Result<std::string> from_environment(const Environment& environment);
 Result<Environment> to_environment(std::string_view column);
 
 std::string from_limits(const Limits& limits);
-// A limit that a former version did not know has its default.
+// A limit that an earlier version did not know gets its default.
 Result<Limits> to_limits(std::string_view column);
 
 }  // namespace glovebox::json_column

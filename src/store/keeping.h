@@ -5,7 +5,7 @@
 
 namespace glovebox {
 
-// How long what is written is of use.
+// How long the written data is needed.
 enum class Keeping : std::uint8_t {
   kLasting,   // As long as its file is there.
   kUntilEnd,  // Until this program ends, however it ends: no flush is worth its time.

@@ -91,7 +91,7 @@ CREATE TABLE volumes (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// What is on disk outlives the keeper of its sandbox, so the database alone knows of it then.
+// Files on disk outlive the keeper of their sandbox; then only the database knows about them.
 constexpr Sql kOnDisk = R"sql(
 ALTER TABLE volumes ADD COLUMN inodes INTEGER NOT NULL DEFAULT 65536 CHECK (inodes > 0);
 ALTER TABLE volumes ADD COLUMN secret TEXT NOT NULL DEFAULT '' CHECK (length(secret) <= 128);
@@ -126,15 +126,15 @@ CREATE TABLE template_builds (
 CREATE INDEX template_builds_by_tenant ON template_builds (tenant);
 )sql";
 
-// What a sandbox that has ended was given is nobody's any more: variables and tokens.
+// Nobody needs what an ended sandbox was given any more: variables and tokens.
 constexpr Sql kForgetting = R"sql(
 UPDATE sandboxes SET env = '[]', network = '{}', extra = '{}', storage = '{}'
   WHERE ended_at IS NOT NULL;
 ALTER TABLE idempotency ADD COLUMN place INTEGER NOT NULL DEFAULT 0 CHECK (place BETWEEN 0 AND 2);
 )sql";
 
-// Values are sealed (store/secret_box.h). What is in plain text is sealed by SecretRecords, which
-// then drops this table: a step has no keys.
+// Values are sealed (store/secret_box.h). SecretRecords seals those in plain text, and then drops
+// this table: a step has no keys.
 constexpr Sql kSealedSecrets = R"sql(
 ALTER TABLE secrets RENAME TO plain_secrets;
 CREATE TABLE secrets (
@@ -150,8 +150,8 @@ CREATE TABLE secrets (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// What a client of E2B said about the network, to be told again, was kept beside the rules. It
-// belongs to the door's notes. The rules themselves are read in both forms
+// What an E2B client said about the network, which it can ask for again, was kept beside the rules.
+// It belongs to the door's notes. The rules themselves are read in both forms
 // (spec/json/network_rules_json.h).
 constexpr Sql kNetworkRules = R"sql(
 UPDATE sandboxes SET
@@ -163,7 +163,7 @@ UPDATE sandboxes SET
     AND length(network) + length(extra) < 1000000;
 )sql";
 
-// Why a sandbox ended; empty of those that ended before this was noted.
+// Why a sandbox ended; empty for those that ended before this was noted.
 constexpr Sql kEndReasons = R"sql(
 ALTER TABLE sandboxes ADD COLUMN end_reason TEXT NOT NULL DEFAULT ''
   CHECK (length(end_reason) <= 64);

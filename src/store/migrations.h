@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Migrations: the steps by which a database of any older version becomes today's.
 //
-// A step that was ever released is never changed; what is to be different becomes a new step.
+// A released step never changes; any further change becomes a new step.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace glovebox {
 
 struct Migration {
-  std::int64_t number;  // From 1 on, without a gap: the version of the database after it.
+  std::int64_t number;  // From 1 on, without gaps: the version of the database after this step.
   Sql sql;
 };
 

@@ -39,7 +39,7 @@ sqlite3_vfs* below = nullptr;
 sqlite3_vfs disk{};
 sqlite3_io_methods methods{};
 
-// SQLite gives room for szOsFile bytes: this, and the file of the layer below right behind it.
+// SQLite allocates szOsFile bytes: for this, and for the lower layer's file right behind it.
 struct File {
   sqlite3_file base;
   std::string* path;
@@ -77,7 +77,7 @@ int close(sqlite3_file* file) {
   return under(file)->pMethods->xClose(under(file));
 }
 
-// The rest goes to the layer below as it is.
+// All other calls go to the layer below unchanged.
 template <auto Member, typename... Arguments>
 int pass(sqlite3_file* file, Arguments... arguments) {
   return (under(file)->pMethods->*Member)(under(file), arguments...);
@@ -119,7 +119,7 @@ PowerLossDisk::PowerLossDisk() {
   methods.xCheckReservedLock = pass<&sqlite3_io_methods::xCheckReservedLock, int*>;
   methods.xFileControl = pass<&sqlite3_io_methods::xFileControl, int, void*>;
   methods.xSectorSize = pass<&sqlite3_io_methods::xSectorSize>;
-  // No promise about what a failure leaves.
+  // Promises nothing about what a failure leaves behind.
   methods.xDeviceCharacteristics = [](sqlite3_file*) { return 0; };
   methods.xShmMap = pass<&sqlite3_io_methods::xShmMap, int, int, int, void volatile**>;
   methods.xShmLock = pass<&sqlite3_io_methods::xShmLock, int, int, int>;
@@ -162,7 +162,7 @@ void PowerLossDisk::restore(std::size_t moment,
       flushed[the_log.operations[i].file] = i;
     }
   }
-  // At each failure another part of what was not flushed is there: none, most, or half of it.
+  // Each failure leaves a different part of what was not flushed: none, most, or half of it.
   std::bernoulli_distribution there(std::uniform_real_distribution(0.0, 1.0)(random));
   for (std::size_t i = 0; i < moment; ++i) {
     const Operation& operation = the_log.operations[i];

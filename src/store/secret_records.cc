@@ -14,7 +14,7 @@ constexpr SqlPart kSelect =
 constexpr auto kAll = kSelect + SqlPart("ORDER BY id");
 constexpr Sql kPlain =
     "SELECT tenant, name, id, version, metadata, created, updated, value FROM plain_secrets";
-// A name that looks like another secret's id names the secret that is called so.
+// A name that looks like another secret's id means the secret with that name.
 constexpr auto kFind = kSelect + SqlPart(
                                      "WHERE tenant = ?1 AND (name = ?2 OR id = ?2)"
                                      " ORDER BY name = ?2 DESC LIMIT 1");
@@ -46,7 +46,7 @@ Result<SecretRecord> find_in(Connection& connection,
   return take(row);
 }
 
-// What a value is bound to: it opens in its own row, as its own version, and nowhere else.
+// What a value is bound to: it opens only in its own row, as its own version.
 std::string binding_of(const SecretRecord& record) {
   std::string binding = "secret";
   for (const std::string& field : {record.tenant, record.name, std::to_string(record.version)}) {
@@ -160,7 +160,7 @@ Result<void> SecretRecords::seal_plain(const std::string& database_path) {
   });
   GB_TRY(moved);
   {
-    // Pages that were freed long ago, and the log, may still hold them. Where this fails, the table
+    // Pages that were freed long ago, and the log, may still hold them. If this fails, the table
     // stays, and the next start does it.
     Connection alone = GB_TRY(Connection::open(database_path));
     GB_TRY(alone.script("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"));
@@ -173,7 +173,7 @@ Result<void> SecretRecords::seal_plain(const std::string& database_path) {
 Result<std::size_t> SecretRecords::rotate_key() {
   const auto resealed = database_.write([&](Connection& connection) -> Result<std::size_t> {
     std::vector<SecretKey> keys = GB_TRY(key_file_.read());
-    if (keys.size() == 1) {  // Else a rotation that was cut short goes on.
+    if (keys.size() == 1) {  // Otherwise continue a rotation that was cut short.
       keys.insert(keys.begin(), GB_TRY(SecretKey::random()));
       GB_TRY(key_file_.write(keys));
     }
@@ -184,7 +184,7 @@ Result<std::size_t> SecretRecords::rotate_key() {
   return count;
 }
 
-// In a transaction of its own, so that no old key goes before what replaces it is on the disk.
+// In a transaction of its own, so that no old key goes before its replacement is on the disk.
 Result<void> SecretRecords::drop_old_keys() {
   return database_.write([&](Connection& connection) -> Result<void> {
     const std::vector<SecretKey> keys = GB_TRY(key_file_.read());

@@ -12,7 +12,7 @@
 
 namespace glovebox {
 
-// A part of a statement, for what several statements have in common.
+// A part that several statements have in common.
 template <std::size_t Size>
 struct SqlPart {
   std::array<char, Size> text{};  // With its terminating null.

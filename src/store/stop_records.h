@@ -26,11 +26,11 @@ class StopRecords {
  public:
   explicit StopRecords(Database& database) : database_(database) {}
 
-  // One of the same kind and name stays as it is.
+  // An existing record of the same kind and name stays as it is.
   Result<void> insert(const StopRecord& record);
   // Oldest first.
   Result<std::vector<StopRecord>> all();
-  // Also where there is none.
+  // Also succeeds if there is none.
   Result<void> remove(std::string_view kind, std::string_view name);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TemplateBuildRecords: how builds of templates stand that a client asks about later, also when the
-// daemon has ended meanwhile.
+// TemplateBuildRecords: the state of template builds, for clients that ask about it later, even if
+// the daemon has ended meanwhile.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct TemplateBuildRecord {
   enum class State { kUnderWay = 0, kReady = 1, kFailed = 2 };
 
   std::string tenant;
-  std::string id;    // Of all tenants' builds, no two have the same.
+  std::string id;    // Unique among all tenants' builds.
   std::string name;  // The template's.
   State state = State::kUnderWay;
   std::string reason{};  // Of a failure;
@@ -31,11 +31,11 @@ class TemplateBuildRecords {
  public:
   explicit TemplateBuildRecords(Database& database) : database_(database) {}
 
-  // In the place of what is known of it. Those that began before `forgotten` are removed.
+  // Inserts or replaces the record. Removes those of builds that began before `forgotten`.
   Result<void> put(const TemplateBuildRecord& record, SystemTime forgotten);
-  // kNotFound too when it is another tenant's.
+  // Also kNotFound if it is another tenant's.
   Result<TemplateBuildRecord> find(std::string_view tenant, std::string_view id);
-  // Whoever worked on these is gone.
+  // For builds whose daemon is gone.
   Result<void> fail_all_under_way(std::string_view reason);
 
  private:

@@ -18,7 +18,7 @@ struct TemplateRecord {
   std::string source;           // Where its files came from: "host", "oci:PATH", "snapshot", …
   std::string content_hash;     // Names its files in the store of layers.
   std::string made_from;        // The template or the sandbox before it, or empty.
-  std::string settings = "{}";  // JSON, for the one who makes sandboxes from it.
+  std::string settings = "{}";  // JSON, for the code that makes sandboxes from it.
   SystemTime created{};
 
   friend bool operator==(const TemplateRecord&, const TemplateRecord&) = default;
@@ -29,21 +29,21 @@ class TemplateRecords {
  public:
   explicit TemplateRecords(Database& database) : database_(database) {}
 
-  // Inserts it, or replaces the tenant's own one of that name.
+  // Inserts it, or replaces the tenant's own template of that name.
   Result<void> put(const TemplateRecord& record);
-  // Gives the tenant, at that time, a copy of what find() answers for `name` under each of `names`,
-  // or of none. kNotFound where there is none.
+  // Gives the tenant a copy of the template that find() returns for `name` under each of `names`,
+  // created at `created`, or under none of them. kNotFound if there is no such template.
   Result<void> copy(std::string_view tenant,
                     std::string_view name,
                     std::span<const std::string> names,
                     SystemTime created);
-  // The tenant's own, else the shared one of that name; else kNotFound.
+  // The tenant's own template of that name, else the shared one, else kNotFound.
   Result<TemplateRecord> find(std::string_view tenant, std::string_view name);
-  // The tenant's own and the shared ones that none of its own hides, by name.
+  // The tenant's own templates and the shared ones that they do not hide, by name.
   Result<std::vector<TemplateRecord>> visible_to(std::string_view tenant);
   // Of all tenants.
   Result<std::vector<TemplateRecord>> all();
-  // Only the tenant's own; kNotFound when there is none.
+  // Only the tenant's own; kNotFound if there is none.
   Result<void> remove(std::string_view tenant, std::string_view name);
   // Whether files with that hash are still needed, by any tenant.
   Result<bool> uses_content(std::string_view content_hash);

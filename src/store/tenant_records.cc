@@ -46,7 +46,7 @@ Result<void> TenantRecords::remove(std::string_view name) {
     (void)GB_TRY(connection.run("DELETE FROM templates WHERE tenant = ?1", name));
     Result<std::uint64_t> found = connection.run("DELETE FROM tenants WHERE name = ?1", name);
     if (!found && found.error().code() == ErrorCode::kNotFound) {
-      // The foreign keys of what it still has.
+      // Foreign keys of what it still has refer to it.
       return Error(ErrorCode::kConflict, "the tenant still has sandboxes or volumes",
                    "remove them first");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TenantRecords: those who share this machine, and how much of it each may use.
+// TenantRecords: the tenants that share this machine, and how much of it each may use.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace glovebox {
 // The tenant that is always there.
 inline constexpr std::string_view kDefaultTenant = "default";
 
-// What is absent is not limited. Memory, cpus and disk are sums over the limits of its sandboxes.
+// An absent quota is no limit. Memory, cpus and disk are sums over the limits of its sandboxes.
 struct TenantQuotas {
   std::optional<std::uint64_t> sandboxes{};
   std::optional<Bytes> memory{};
@@ -45,7 +45,7 @@ class TenantRecords {
 
   Result<void> insert(const TenantRecord& record);
   Result<void> set_quotas(std::string_view name, const TenantQuotas& quotas);
-  // Its keys, its templates' names and what is known of its ended sandboxes go with it. kConflict
+  // Also removes its keys, its templates' names and the records of its ended sandboxes. kConflict
   // while it has sandboxes or volumes.
   Result<void> remove(std::string_view name);
   // By name.

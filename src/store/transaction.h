@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transaction: what happens until commit() happens altogether or not at all.
+// Transaction: everything up to commit() happens, or nothing does.
 #pragma once
 
 #include "base/result.h"
@@ -9,17 +9,17 @@ namespace glovebox {
 
 class [[nodiscard]] Transaction {
  public:
-  // Takes the right to write at once, so that no later statement finds it taken.
+  // Takes the write lock at once, so that no later statement finds it taken.
   static Result<Transaction> begin(Connection& connection);
 
   Transaction(Transaction&& other) noexcept;
   Transaction& operator=(Transaction&&) = delete;
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
-  ~Transaction();  // Undoes all, unless committed.
+  ~Transaction();  // Undoes everything, unless committed.
 
-  // On the disk when it returns, as far as the connection's `synchronous` says so. After a failure
-  // nothing has happened.
+  // The changes are on the disk when it returns, if the connection's `synchronous` says so. After a
+  // failure nothing has happened.
   Result<void> commit();
 
  private:

@@ -5,7 +5,7 @@ namespace glovebox {
 namespace {
 
 constexpr SqlPart kSelect = "SELECT tenant, name, id, size, inodes, secret, created FROM volumes ";
-// A name that looks like another volume's id names the volume that is called so.
+// A name that looks like another volume's id means the volume with that name.
 constexpr auto kFind = kSelect + SqlPart(
                                      "WHERE tenant = ?1 AND (name = ?2 OR id = ?2)"
                                      " ORDER BY name = ?2 DESC LIMIT 1");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// VolumeRecords: folders that outlive the sandboxes which use them.
+// VolumeRecords: folders that outlive the sandboxes that use them.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace glovebox {
 struct VolumeRecord {
   std::string tenant;
   std::string name;  // As the tenant calls it.
-  std::string id;    // Of all tenants' volumes, no two have the same.
+  std::string id;    // Unique among all tenants' volumes.
   Bytes size;        // How much it may hold.
   std::uint32_t inodes = 0;
-  std::string secret;  // What opens it without a key of its tenant; empty: nothing does.
+  std::string secret;  // Opens the volume without a key of its tenant; empty: nothing does.
   SystemTime created{};
 
   friend bool operator==(const VolumeRecord&, const VolumeRecord&) = default;
@@ -30,9 +30,9 @@ class VolumeRecords {
  public:
   explicit VolumeRecords(Database& database) : database_(database) {}
 
-  // kConflict when the tenant has one of that name, kNotFound when there is no such tenant.
+  // kConflict if the tenant has one of that name, kNotFound if there is no such tenant.
   Result<void> insert(const VolumeRecord& record);
-  // By name or id; kNotFound too when it is another tenant's.
+  // By name or id; also kNotFound if it is another tenant's.
   Result<VolumeRecord> find(std::string_view tenant, std::string_view name_or_id);
   // By name.
   Result<std::vector<VolumeRecord>> of_tenant(std::string_view tenant);

@@ -22,7 +22,7 @@ struct Job {
   bool done = false;
 
   void finish() {
-    // Told under the lock: the waiter may free the job as soon as it sees `done`.
+    // Notified under the lock: the waiter may free the job as soon as it sees `done`.
     const std::scoped_lock lock(mutex);
     work = nullptr;
     done = true;
@@ -34,9 +34,9 @@ struct Job {
 
 namespace {
 
-// So that the first of a group does not wait for a thousand others.
+// Bounded so that the first of a group does not wait for a thousand others.
 constexpr std::size_t kMostInGroup = 256;
-// How long what nobody waits for may wait for others to be written with.
+// How long work that nobody waits for may wait for other work to be written with it.
 constexpr std::chrono::milliseconds kGather{10};
 
 }  // namespace
@@ -126,7 +126,7 @@ Result<void> Writer::run_all(Group& group) {
     if (job->result) {
       job->result = part.keep();
     }
-    // After some errors SQLite takes the whole transaction back: nobody's work is done.
+    // After some errors SQLite rolls the whole transaction back: nobody's work is done.
     if (!connection_.in_transaction()) {
       return job->result ? Error(ErrorCode::kInternal, "a write ended its transaction")
                          : job->result.error();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writer: the one thread that writes, and commits what many callers want with one flush.
+// Writer: the one thread that writes, and commits the work of many callers with one flush.
 //
-// A flush of the disk takes milliseconds, whatever it flushes. So the writer takes all that waits,
-// runs it in one transaction, each caller's part undone alone where it fails, and answers all of
-// them once that is on the disk. While it waits for the disk, the next group gathers.
+// A flush of the disk takes milliseconds, whatever it flushes. So the writer takes all waiting
+// work and runs it in one transaction, in which a caller's part that fails is undone alone, and
+// answers all callers once that is on the disk. Meanwhile the next group gathers.
 #pragma once
 
 #include <condition_variable>
@@ -21,16 +21,16 @@
 
 namespace glovebox {
 
-// What an acknowledged write survives. Neither can leave the database torn: what a power failure
-// takes is the end of what was written, in order.
+// What an acknowledged write survives. Neither can leave the database torn: a power failure takes
+// away only the latest writes, in order.
 enum class Durability {
   kPower,    // A power failure too: the disk has flushed it.
   kProcess,  // Death of this program at any moment, for what a power failure ends anyway. Takes
-             // microseconds where kPower takes milliseconds.
+  // microseconds; kPower takes milliseconds.
 };
 
 // Runs on the writer's thread. It must use nothing but the connection and what it owns, since its
-// caller may hold a lock, and must not write again by way of the Writer.
+// caller may hold a lock, and must not write through the Writer again.
 using Work = std::function<Result<void>(Connection&)>;
 
 namespace detail {
@@ -40,7 +40,7 @@ struct Job;
 // A write under way. Dropping it does not take the write back.
 class [[nodiscard]] PendingWrite {
  public:
-  // Blocks until it is as durable as was asked for, or has failed and left no trace. Once.
+  // Blocks until the write is as durable as requested, or has failed and left no trace. Call once.
   Result<void> wait();
 
  private:
@@ -58,9 +58,10 @@ class Writer {
   ~Writer();  // Finishes what was begun.
 
   PendingWrite begin(Work work, Durability durability);
-  // For what nobody waits for: it is written in its turn. A failure is not told. With kUntilEnd,
-  // that may be milliseconds later, with what comes meanwhile, so that the processor is first for
-  // whoever asked. With kLasting it is at once: a death of this program must not take it.
+  // For work that nobody waits for: it is written in its turn, and a failure is not reported. With
+  // kUntilEnd, it may be written milliseconds later, together with what comes meanwhile, so that
+  // the caller gets the processor first. With kLasting it is written at once: the death of this
+  // program must not take it.
   void leave(Work work, Durability durability);
 
  private:
@@ -78,7 +79,7 @@ class Writer {
   std::mutex mutex_;
   std::condition_variable wanted_;
   std::deque<std::shared_ptr<detail::Job>> queue_;
-  std::size_t awaited_ = 0;  // How many of the queue somebody waits for.
+  std::size_t awaited_ = 0;  // How many jobs in the queue somebody waits for.
   bool stopping_ = false;
   std::thread thread_;  // Last: it uses all of the above.
 };

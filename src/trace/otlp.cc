@@ -10,7 +10,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kStatusError = 2;
 
-// Integers of 64 bits are texts in JSON.
+// 64-bit integers are strings in JSON.
 Json attribute(const std::string& name, const AttributeValue& value) {
   const auto* const number = std::get_if<std::int64_t>(&value);
   return {{"key", name},

@@ -12,10 +12,10 @@
 
 namespace glovebox::trace {
 
-// What sends: "service.name" and the like.
+// Describes the sender: "service.name" and the like.
 using Resource = std::vector<std::pair<std::string, std::string>>;
 
-// Bytes of texts that are no UTF-8 are replaced.
+// Replaces bytes of texts that are not UTF-8.
 [[nodiscard]] std::string to_otlp_json(const Resource& resource,
                                        std::string_view version,
                                        const std::vector<SpanRecord>& spans);

@@ -7,7 +7,7 @@
 namespace glovebox::trace {
 namespace {
 
-// Of one span: what a client or a guest chooses is counted here too.
+// Per span: clients and guests choose some of them.
 constexpr std::size_t kMostAttributes = 64;
 constexpr std::size_t kMostSteps = 64;
 constexpr std::size_t kLongestText = 256;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Span: what one part of a request took, for those who collect traces (OpenTelemetry).
+// Span: how long one part of a request took, for trace collectors (OpenTelemetry).
 //
-// The span of a request is begun where the request arrives. Whatever happens in the same thread
-// before it ends can begin spans below it, without being handed anything; with no trace under way,
-// that costs a comparison.
+// A request's span begins where the request arrives. Until it ends, any code in the same thread can
+// begin spans below it, without being handed anything; with no trace under way, that costs a
+// comparison.
 #pragma once
 
 #include <chrono>
@@ -47,30 +47,30 @@ class Span {
   using Step = std::pair<std::string, std::chrono::nanoseconds>;
 
   // The first span in this thread, of the caller's trace or of a new one. Does nothing without a
-  // tracer, and where the trace is not to be recorded. The tracer outlives it.
+  // tracer, or if the trace is not recorded. The tracer outlives it.
   Span(Tracer* tracer, const std::optional<TraceContext>& caller, std::string name, SpanKind kind);
-  // Below the span that this thread has begun last, if any.
+  // A span below the one that this thread has begun last, if any.
   explicit Span(std::string_view name, SpanKind kind = SpanKind::kInternal);
   Span(const Span&) = delete;
   Span& operator=(const Span&) = delete;
   ~Span();
 
-  // Whether it is recorded: what is only for attributes need not be found out otherwise.
+  // Whether the span is recorded: if not, callers need not find out values for attributes.
   explicit operator bool() const { return open_ != nullptr; }
 
   void rename(std::string name);
   void set(std::string_view name, AttributeValue value);
   void fail(std::string_view message);
-  // Spans below this one, one after the other from its beginning, which were measured elsewhere.
+  // Adds spans below this one that were measured elsewhere, one after the other from its beginning.
   void add_steps(const std::vector<Step>& steps);
 
-  [[nodiscard]] std::string_view trace_id() const;  // Empty where it is not recorded.
+  [[nodiscard]] std::string_view trace_id() const;  // Empty if it is not recorded.
 
  private:
   struct Open;
   void begin(std::string name, SpanKind kind);
 
-  static thread_local Open* innermost_;  // Which this thread has begun last.
+  static thread_local Open* innermost_;  // The span that this thread has begun last.
   std::unique_ptr<Open> open_;
 };
 

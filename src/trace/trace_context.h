@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TraceContext: to which trace a span belongs, as programs tell each other (W3C Trace Context).
+// TraceContext: which trace a span belongs to, as programs tell each other (W3C Trace Context).
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct TraceContext {
   bool sampled = false;    // Whether the caller records its own part.
 };
 
-// Reads the header "traceparent" of any version that begins as version 00 does (W3C Trace Context,
+// Reads a "traceparent" header of any version that begins as version 00 does (W3C Trace Context,
 // 3.2). Nothing for anything else: then a new trace begins.
 [[nodiscard]] std::optional<TraceContext> parse_traceparent(std::string_view header);
 

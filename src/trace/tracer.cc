@@ -70,7 +70,7 @@ void Tracer::loop() {
     const Outcome outcome = send_(batch);
     lock.lock();
     if (outcome == Outcome::kLater && !stopping_) {
-      // What waits is bounded, so a collector that stays away costs no memory.
+      // `waiting_` is bounded, so a collector that stays away costs no more memory.
       (void)changed_.wait_for(lock, patience, [this] { return stopping_; });
       patience = std::min(patience * 2, options_.longest);
       continue;

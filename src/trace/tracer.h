@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tracer: collects spans and has them sent in batches, without anybody waiting for that.
+// Tracer: collects spans and sends them in batches, while nobody waits.
 #pragma once
 
 #include <chrono>
@@ -23,28 +23,28 @@ class Tracer {
     kLater,    // The collector is away, or busy: the same batch is sent again.
     kRefused,  // It will never take this batch.
   };
-  // Called in the tracer's thread alone; may block as long as a shutdown may wait.
+  // Called only in the tracer's thread; may block for as long as a shutdown may wait.
   using Send = std::function<Outcome(const std::vector<SpanRecord>& batch)>;
 
   struct Options {
-    double ratio = 1;                           // Of the traces that begin here, those recorded.
-    std::size_t most_waiting = 8'192;           // Spans; beyond, new ones are left out.
+    double ratio = 1;                           // The share of the traces begun here to record.
+    std::size_t most_waiting = 8'192;           // Spans; beyond that, new ones are left out.
     std::size_t batch = 512;                    // Spans.
-    std::chrono::milliseconds every{2'000};     // How long a span waits for others at most.
-    std::chrono::milliseconds patience{1'000};  // Before a batch is sent again; doubled each time,
+    std::chrono::milliseconds every{2'000};     // The longest that a span waits for others.
+    std::chrono::milliseconds patience{1'000};  // Until a batch is sent again; doubled each time,
     std::chrono::milliseconds longest{30'000};  // up to this.
   };
 
   Tracer(const Options& options, Send send);
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
-  ~Tracer();  // Sends what waits, each batch once.
+  ~Tracer();  // Sends the waiting spans, each batch once.
 
-  // Whether a trace that begins here is to be recorded.
+  // Whether to record a trace that begins here.
   [[nodiscard]] bool samples() const;
   void take(SpanRecord span);
 
-  // Since it began, in spans.
+  // In spans, since the tracer was made.
   struct Counts {
     std::uint64_t sent = 0;
     std::uint64_t left_out = 0;  // Refused by the collector, or too many waited.

@@ -16,8 +16,8 @@ struct MountOption {
   const char* value;
 };
 
-// Mounts the file system of type `type` on a device, with these attributes (MOUNT_ATTR_…). Where it
-// is mounted already, this is one more mount of it. Errors say what the kernel said.
+// Mounts the file system of type `type` on a device, with these attributes (MOUNT_ATTR_…). If it is
+// mounted already, this is one more mount of it. Errors say what the kernel said.
 Result<UniqueFd> mount_device(const char* type,
                               const std::string& device,
                               std::span<const MountOption> options,

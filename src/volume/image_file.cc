@@ -64,7 +64,7 @@ Result<void> format(const std::string& path, const ImageShape& shape) {
   if (mkfs.empty()) {
     return images_usable();
   }
-  // What a new file does not hold is zero already: nothing of tables and journal need be written.
+  // A new file reads as zeros: nothing of tables and journal need be written.
   GB_TRY(run_mkfs({mkfs,
                    "-q",
                    "-F",
@@ -129,7 +129,7 @@ Result<std::string> take_from_stock(const ImageShape& shape, const std::string& 
     return path;
   }
   trim(stock);
-  // Under its name only when it is whole.
+  // It gets its name only once it is whole.
   const std::string draft = path + ".new";
   (void)::unlink(draft.c_str());
   if (auto made = format(draft, shape); !made) {
@@ -159,7 +159,7 @@ bool is_over(std::int64_t deadline_ns) {
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec > deadline_ns;
 }
 
-// What copy_file_range(2) refuses, between some file systems.
+// For what copy_file_range(2) refuses, between some file systems.
 int copy_plainly(int from, int to, off_t begin, off_t end) {
   std::array<char, 32UL * 1024> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   while (begin < end) {

@@ -39,18 +39,18 @@ Result<void> images_usable();
 // made when it is missing, and copied: making a file system takes 100 times as long as that.
 Result<void> make_image(const std::string& path, const ImageShape& shape, const std::string& stock);
 
-// A new file for an image, which only root can access. kConflict where there is one.
+// A new file for an image, which only root can access. kConflict if there is one.
 Result<UniqueFd> create_image_file(const std::string& path);
 // Its name as well as its bytes are on stable storage afterwards.
 Result<void> make_durable(int file, const std::string& path);
 
 // Runs one of the mkfs programs, quietly: its words, the program's path first.
 Result<void> run_mkfs(const std::vector<std::string>& words);
-// The path of "mkfs.ext4" and the like; empty where it is not installed.
+// The path of "mkfs.ext4" and the like; empty if it is not installed.
 std::string find_mkfs(std::string_view name);
 
-// Copies an image that nobody has attached, durably: without copying any data where the file
-// system can (FICLONE), else what is no hole. kConflict when `to` exists.
+// Copies an image that nobody has attached, durably: without copying any data if the file system
+// can do that (FICLONE), else all but the holes. kConflict when `to` exists.
 Result<void> copy_image(const std::string& from, const std::string& to);
 
 // Copies the bytes of `from` to the empty file `to`: as copy_image(), by descriptors, until

@@ -34,7 +34,7 @@ constexpr const char* kImage = "/image";  // The file in a subvolume.
 constexpr auto kPatience = 10s;
 // Clients choose shapes.
 constexpr std::size_t kMostInStock = 32;
-// What the file of the pool may take of the disk's free space at most, so that the pool is full
+// The most that the file of the pool may take of the disk's free space, so that the pool is full
 // before the disk is: a btrfs that cannot write its trees is read-only for everybody in it.
 constexpr std::uint64_t kShares = 8;
 constexpr std::uint64_t kLeastPool = 1ULL << 30U;
@@ -42,8 +42,8 @@ constexpr std::uint64_t kGrain = 1ULL << 20U;
 // Kept free in it, for the trees and for those who have images already.
 constexpr std::uint64_t kLeastRoom = 256ULL << 20U;
 
-// Guests' writes go to where they were, but after a snapshot, and no sums are kept of them: that is
-// the ext4's matter. What is removed becomes holes of the pool's file after a while.
+// Guests' writes go in place, except after a snapshot, and btrfs keeps no checksums of them: that
+// is the ext4's matter. What is removed becomes holes of the pool's file after a while.
 constexpr std::array<MountOption, 2> kOptions = {{{"nodatacow", nullptr}, {"discard", "async"}}};
 
 // A real image has at least its own tables.
@@ -192,7 +192,7 @@ class ImagePool::Mounted {
 
 Result<std::unique_ptr<ImagePool::Mounted>> ImagePool::Mounted::make(const std::string& directory,
                                                                      const std::string& file) {
-  // Under its name only when it is whole.
+  // It gets its name only once it is whole.
   const std::string draft = file + ".new";
   (void)::unlink(draft.c_str());
   {
@@ -216,8 +216,8 @@ Result<std::unique_ptr<ImagePool::Mounted>> ImagePool::Mounted::open(const std::
   if (::lstat(file.c_str(), &status) != 0) {
     return Error::from_errno("stat the pool of disk images");
   }
-  // The kernel is to mount it. Where others may make files beside it, they cannot put another in
-  // the place of one that is ours (sticky directories, inode(7)).
+  // The kernel will mount it. Where others may make files beside it, they cannot put another file
+  // in the place of ours (sticky directories, inode(7)).
   if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1 ||
       (status.st_mode & 077) != 0) {
     return Error(ErrorCode::kRefused, "others can write to the pool of disk images " + file,
@@ -279,7 +279,7 @@ Result<void> ImagePool::Mounted::check_room() const {
 //  - The flush is an fsync(2) of the image's file. What that has logged is in the file's tree
 //    before btrfs commits (pending_ordered), and no fsync begins between that and the snapshot.
 //  - A write in place, which the snapshot shares, was decided upon before there was a snapshot.
-// Some of the latter may still be under way when it is made.
+// Some writes of the latter kind may still be under way when the snapshot is made.
 Result<void> ImagePool::Mounted::snapshot(const std::string& from,
                                           const std::string& to,
                                           const MountedImage* used) {
@@ -302,7 +302,7 @@ Result<void> ImagePool::Mounted::snapshot(const std::string& from,
     return {};
   }
   const UniqueFd file(::openat(subvolume.get(), kImage + 1, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  // The copy's reader would find what was there before them.
+  // Otherwise a reader of the copy would find what was there before those writes.
   const int failed = file ? wait_for_writes(file.get()) : errno;
   if (failed != 0) {
     (void)remove_subvolume(target.part.get(), target.name.c_str());
@@ -340,8 +340,8 @@ Result<void> ImagePool::Mounted::rename(const std::string& from, const std::stri
   return {};
 }
 
-// What nothing in the data directory has the name of: of a keeper that died at it. A file that a
-// backup has filled where it was a hole stands for nothing, but it shows that the image is wanted.
+// Removes images that nothing in the data directory has the name of: a keeper died on the way. A
+// file whose hole a backup has filled stands for nothing, but it shows that the image is wanted.
 void ImagePool::Mounted::sweep(const std::string& directory) const {
   for (const std::string& part : entries_of(root_.get())) {
     const UniqueFd inside(
@@ -391,7 +391,7 @@ std::string ImagePool::name_of(const std::string& image) const {
   return image.substr(directory_.size() + 1);
 }
 
-// One that was made once is used, whatever would be made now.
+// A pool that was made once is used, whatever would be made now.
 Result<ImagePool::Mounted*> ImagePool::mounted() {
   const std::scoped_lock lock(mutex_);
   if (decided_) {

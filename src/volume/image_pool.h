@@ -64,7 +64,7 @@ class ImagePool {
 
  private:
   class Mounted;
-  // Nothing where images are plain files.
+  // Null if images are plain files.
   Result<Mounted*> mounted();
   [[nodiscard]] std::string name_of(const std::string& image) const;
 

@@ -43,8 +43,8 @@ std::int64_t monotonic_ns() {
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-// In a process of its own: were it killed with us, the file system would stay frozen, without any
-// mount by which to thaw it. System calls only: our other threads' locks are as they were.
+// In a process of its own: if it were killed with us, the file system would stay frozen, without
+// any mount by which to thaw it. System calls only: our other threads' locks are as they were.
 [[noreturn]] void copy_frozen(int root, int from, int to) noexcept {
   // Not ours to keep open: a sandbox lives as long as the socket to its warden.
   std::array<int, 3> used = {root, from, to};
@@ -100,14 +100,14 @@ Result<void> MountedImage::flush() const {
 
 Result<void> MountedImage::settle() const {
   GB_TRY(flush());
-  // Where it fails, whoever mounts a copy applies the journal.
+  // If it fails, mounting a copy applies the journal.
   const std::uint32_t flags = 0;
   (void)::ioctl(root_.get(), kCheckpoint, &flags);
   return {};
 }
 
 Result<void> MountedImage::copy_still(int from, int to) const {
-  // Most of it before the freeze, so that this is short.
+  // Most of it is flushed before the freeze, which is then short.
   GB_TRY(flush());
   const pid_t pid = ::fork();
   if (pid == 0) {

@@ -36,8 +36,8 @@ class MountedImage {
   // power would have left.
   [[nodiscard]] Result<void> settle() const;
 
-  // A copy of the image's file as it is now, in use. Costs nothing where the file system can
-  // clone; who writes waits meanwhile, at most 30 s, after which the copy is given up (kExhausted).
+  // A copy of the image's file as it is now, in use. Costs nothing if the file system can clone;
+  // writers wait meanwhile, at most 30 s, after which the copy is given up (kExhausted).
   [[nodiscard]] Result<void> copy(const std::string& to) const;
 
   struct Use {
@@ -48,7 +48,7 @@ class MountedImage {
   };
   [[nodiscard]] Result<Use> use() const;
 
-  // Its root directory, of whatever owner it has on disk.
+  // Its root directory, with whatever owner it has on disk.
   [[nodiscard]] int root_fd() const { return root_.get(); }
 
  private:

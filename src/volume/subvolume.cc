@@ -38,8 +38,8 @@ int snapshot_subvolume(int from, int directory, const char* name) noexcept {
   return call(directory, BTRFS_IOC_SNAP_CREATE_V2, arguments, name);
 }
 
-// For that, direct writes included, btrfs has no call but this: it waits for the whole file's
-// before it says where any of it is.
+// btrfs has no other call for that, direct writes included: this one waits for all writes to the
+// file before it says where any of it is.
 int wait_for_writes(int file) noexcept {
   fiemap first{};
   first.fm_length = 1;

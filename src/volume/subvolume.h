@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subvolumes of a btrfs (linux/btrfs.h): directories of which a copy takes the same short time
-// however much is in them, and no space until one of the two changes.
+// Subvolumes of a btrfs (linux/btrfs.h): directories whose copies take the same short time however
+// much is in them, and no space until one of the two changes.
 //
-// All of these make system calls only, and answer zero or an errno. A name is one of a directory's
+// All of these make system calls only, and return zero or an errno. A name is one of a directory's
 // entries, of at most 255 bytes.
 #pragma once
 
@@ -14,7 +14,7 @@ int make_subvolume(int directory, const char* name) noexcept;
 // returns, and so is all that was written to `from` before.
 int snapshot_subvolume(int from, int directory, const char* name) noexcept;
 
-// Writes to the file that had begun, past its page cache too, are in their place.
+// Waits until writes to the file that had begun, also past its page cache, are in place.
 int wait_for_writes(int file) noexcept;
 
 // The name goes at once; the space comes back in the background, once no file in it is open.

@@ -29,7 +29,7 @@ class Outgoing {
   [[nodiscard]] bool has_room() const { return bytes_.size() < kBound; }
 
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
-  // That many of the first have been sent.
+  // The first `sent` bytes have been sent.
   void drop(std::size_t sent) { bytes_.erase(0, sent); }
 
  private:

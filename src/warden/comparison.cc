@@ -19,7 +19,7 @@ constexpr std::size_t kMaxVisited = 200'000;
 constexpr std::size_t kMaxBytes = 900'000;
 constexpr std::size_t kBytesBeside = 48;  // Of a difference, beside its path.
 
-// When it was last changed; nothing where our own look at it changes that (open_anyway()), and of
+// When it was last changed; nothing if our own look at it changes that (open_anyway()), and for
 // directories, whose names are compared.
 std::int64_t change_time(const struct stat& status) {
   return S_ISDIR(status.st_mode) || (S_ISREG(status.st_mode) && (status.st_mode & 0400U) == 0)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a workspace differs from one of its snapshots. Guests may be running: what they change
-// meanwhile is in it or not.
+// What differs between a workspace and one of its snapshots. Guests may be running: what they
+// change meanwhile may or may not be in it.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class Comparison {
  private:
   using Entry = Manifest::Entry;
 
-  // `entry` is what the directory was; null where there was none.
+  // `entry` is what the directory was; null if there was none.
   void walk(int directory, const Entry* entry, const std::string& path, std::size_t depth);
   void take(int directory,
             const std::string& name,
@@ -44,7 +44,7 @@ class Comparison {
                const std::string& path,
                std::size_t depth);
   void add_deleted(const Entry& entry, const std::string& path);
-  // Whether there may be more.
+  // Returns whether there is room for more.
   bool add(FileDifference difference);
   [[nodiscard]] FileDifference was(const Entry& entry, const std::string& path) const;
 

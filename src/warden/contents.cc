@@ -111,11 +111,11 @@ Result<void> copy(int from,
 }  // namespace
 
 bool open_for_writing(int file) {
-  // A read lease is given to nobody while there is a writer. Should one come before it is taken
-  // back, the kernel tells us by a signal that we ignore.
+  // The kernel gives nobody a read lease while there is a writer. If one comes before the lease is
+  // given back, the kernel tells us by a signal that we ignore.
   (void)::fcntl(file, F_SETSIG, static_cast<long>(SIGURG));
   if (::fcntl(file, F_SETLEASE, static_cast<long>(F_RDLCK)) != 0) {
-    // A kernel without leases (gVisor) cannot tell: then it has to be taken for so.
+    // A kernel without leases (gVisor) cannot tell, so we must assume a writer.
     return errno == EAGAIN || errno == EINVAL;
   }
   (void)::fcntl(file, F_SETLEASE, static_cast<long>(F_UNLCK));
@@ -133,7 +133,7 @@ Result<void> Contents::prepare(int directory) {
   }
   UniqueFd store(::openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
   if (!store && errno == EOPNOTSUPP) {
-    // For a moment it has a name. Where that can be, the directory is none that guests can see.
+    // It has a name for a moment. Where that is needed, guests cannot see the directory.
     constexpr const char* kName = "store";
     store = UniqueFd(::openat(directory, kName, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
     if (store) {
@@ -211,7 +211,7 @@ Result<void> Contents::copy_in(Bytes& bytes, int file, bool dense, const Deadlin
         end = std::min(size, static_cast<std::uint64_t>(hole));
       }
       if (at >= end) {
-        return {};  // It was longer.
+        return {};  // The data begins past `size`: the file has grown.
       }
     }
     GB_TRY(copy_extent(bytes, file, {at, end - at, page_end(end_)}, deadline));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contents of files, kept beside the files that guests may write.
 //
-// They lie in one file without a name, on the workspace's own file system: nobody but us can reach
-// it, it counts against the sandbox's disk as anything there, and it is gone with us.
+// They are in one file without a name, on the workspace's own file system: nobody but us can reach
+// it, it counts against the sandbox's disk like anything there, and it is gone when we are.
 //
 // A content is kept once for as long as the file that it came from keeps its inode, size,
 // modification and change time. Two things let a file change all the same, and are looked for:
-//   - somebody has it open for writing, for a mapping of it may write without a new time;
+//   - somebody has it open for writing: a mapping of it may write without a new time;
 //   - the clock of the file system is so coarse that a second write gets the time of the first.
 // Such a file is compared byte by byte. What stays unseen: on tmpfs, a mapping that was made after
-// one snapshot and gone before the next, and that wrote only to pages it had read before. Who must
-// see that as well does not trust times.
+// one snapshot and gone before the next, and that wrote only to pages it had read before. A caller
+// that must see that as well does not trust times.
 #pragma once
 
 #include <sys/stat.h>
@@ -44,8 +44,8 @@ class Contents {
   // Makes the store, in the file system of `directory`, unless it is there.
   Result<void> prepare(int directory);
 
-  // Whether equal times of a file are taken for equal bytes, as at first, or all bytes are looked
-  // at.
+  // Whether equal times of a file are taken for equal bytes, which is the default, or all bytes are
+  // compared.
   void trust_times(bool trust) { trusts_times_ = trust; }
 
   // Keeps what `file` holds; the caller owns one reference to it then. `status` is the file's.
@@ -54,22 +54,22 @@ class Contents {
   // Gives one reference back. The space is free once the last is gone.
   void release(Id id);
 
-  // Whether `file`, whose status that is, holds this content now. Reads it only when it must.
-  // `shared` is what open_for_writing() said of it.
+  // Whether `file`, with that status, holds this content now. Reads it only when it must. `shared`
+  // is what open_for_writing() said of it.
   [[nodiscard]] bool is_in(Id id, int file, const struct stat& status, bool shared);
 
-  // All of it; nothing when it is larger than that.
+  // The whole content; nothing if it is larger than `max`.
   [[nodiscard]] std::optional<std::string> read(Id id, std::size_t max) const;
 
-  // Overwrites `file` with it, and gives it its size.
+  // Overwrites `file` with the content, and gives it the content's size.
   Result<void> write_to(Id id, int file, const Deadline& deadline) const;
 
-  // The file that the content was written to is this now.
+  // The content was written to a file, which now has this status.
   void settle(Id id, const struct stat& status, bool shared);
 
   // The file that holds it, as far as we know.
   [[nodiscard]] const Identity& identity(Id id) const { return versions_[id].identity; }
-  // Whether the file of that status holds it for all that can be told without reading.
+  // Whether the file with that status holds it, as far as can be told without reading.
   [[nodiscard]] bool seems_in(Id id, const struct stat& status) const;
   // Bytes on the disk.
   [[nodiscard]] std::uint64_t stored(Id id) const;
@@ -112,7 +112,7 @@ class Contents {
   std::map<std::uint64_t, Id> of_inode_;  // What each inode was last known to hold.
 };
 
-// Whether anybody has the file open for writing, or mapped so. `file` is open for reading only.
+// Whether anybody has the file open, or mapped, for writing. `file` is open for reading only.
 bool open_for_writing(int file);
 
 }  // namespace glovebox::warden

@@ -15,16 +15,16 @@ namespace {
 // what it names. Debian 12's headers do not have its number.
 constexpr long kFchmodat2 = 452;
 
-// Where it is not there, or an engine's filter does not know it, by name: should a guest put a link
-// in its place meanwhile, that changes what it could change itself, for we have its rights and no
-// others.
+// If it is missing, or an engine's filter does not know it, by name: if a guest puts a link in its
+// place meanwhile, this changes what the guest could change itself, because we have its rights and
+// no others.
 bool change_mode(const UniqueFd& path, int directory, const std::string& name, mode_t mode) {
   long result = sys::raw(kFchmodat2, path.get(), "", mode, AT_EMPTY_PATH);
   if (result == -ENOSYS || result == -EPERM) {
     result = sys::raw(SYS_fchmodat, directory, name.c_str(), mode);
   }
   if (result < 0) {
-    errno = EACCES;  // That it could not be read is what was wrong, not that this did not help.
+    errno = EACCES;  // The error is that it could not be read, not that this did not help.
   }
   return result == 0;
 }

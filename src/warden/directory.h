@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Directories of which somebody else may be renaming the content, through their descriptors.
+// Directories whose content somebody else may be renaming, used through their descriptors.
 //
-// A name here is one component and is never followed when it is a link.
+// A name here is one component, and is never followed if it is a link.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@
 
 namespace glovebox::warden {
 
-// Calls `visit(name)` for each entry, from where the descriptor stands, until it answers false.
+// Calls `visit(name)` for each entry, from where the descriptor stands, until it returns false.
 template <typename Visit>
 void for_each_name(int directory, Visit visit) {
   // The kernel's layout (getdents64(2)): inode, offset, length of the entry, type, name.
@@ -42,19 +42,19 @@ void for_each_name(int directory, Visit visit) {
   }
 }
 
-// Opens what `name` is at this moment. A mode that keeps its owner out is widened for as long as
-// that takes. Answers no descriptor, and errno, when it fails.
+// Opens whatever is called `name` at this moment. A mode that keeps its owner out is widened for as
+// long as that takes. On failure, returns no descriptor, and sets errno.
 UniqueFd open_anyway(int directory, const std::string& name, int flags);
 
-// Opens a directory of which we need the rights `need` (of 0700). The mode of one that lacks them
-// stays widened, because every look at a name asks for it again; `status` has the mode from before.
+// Opens a directory on which we need the rights `need` (of 0700). If its mode lacks them, it stays
+// widened, because every look at a name asks for it again; `status` has the mode from before.
 UniqueFd open_directory(int parent, const std::string& name, mode_t need, struct stat& status);
 
 inline std::int64_t nanoseconds(const timespec& time) {
   return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
 
-// When a piece of work must have come to its end.
+// When a piece of work must be finished.
 class Deadline {
  public:
   explicit Deadline(std::int64_t from_now_ns);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kReading = abi::kFsReadFile | abi::kFsReadDir;
 constexpr std::uint64_t kOpening = abi::kFsWriteFile | abi::kFsTruncate;
-// Of a file, the kernel takes only rights to its content.
+// For a file, the kernel takes only rights to its content.
 constexpr std::uint64_t kOfFiles = abi::kFsReadFile | kOpening;
 
 // What is not a file of anybody's. Not "/dev" itself, below which "/dev/shm" is.
@@ -76,7 +76,7 @@ Result<UniqueFd> open_place(const Workspace& workspace,
     return absolute ? sys::open_beneath(top, path, flags, mode) : workspace.open(path, flags, mode);
   };
   if (auto there = open(O_PATH | (directory ? O_DIRECTORY : 0), 0)) {
-    // A pattern for a file says nothing of what is in a directory of its name.
+    // A pattern for a file says nothing about what is in a directory of that name.
     return directory || !is_directory(*there) ? std::move(there)
                                               : Error::from_errno("open", EISDIR);
   }

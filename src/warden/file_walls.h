@@ -10,9 +10,9 @@
 namespace glovebox::warden {
 
 // A rule set (landlock_create_ruleset(2)) with which a process can write only what the request
-// says, and read only what it says and the system; devices and files of /proc as before. None where
-// it can do both everywhere. Makes places that are missing. It holds what makes, changes, moves and
-// removes files, and what reads them and lists directories; not what changes or shows their mode,
+// says, and read only what it says and the system; devices and files of /proc as before. None if it
+// can do both everywhere. Makes places that are missing. It restricts calls that make, change,
+// move, remove or read files or list directories, but not those that change or show their mode,
 // owner, times or extended attributes.
 Result<UniqueFd> make_file_walls(const Workspace& workspace, const StartRequest& request);
 

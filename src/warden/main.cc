@@ -6,9 +6,8 @@
 // control socket, descriptor 4 the archiver's program; the current directory is the workspace. With
 // a root of our own, descriptors 6 and above are the files that describe the machine, and, where
 // the guest is root, two directories that nobody inside sees: our own in /proc, and that of the
-// layers of the root. In a kernel of its own
-// (gVisor) it is the warden that builds them, with the control socket and nothing else:
-// moving_in.h.
+// layers of the root. In a kernel of its own (gVisor) the warden builds the walls itself, with the
+// control socket and nothing else: moving_in.h.
 //
 // It is freestanding (freestanding/start.cc), because libc's own start takes longer than all else
 // that happens here before a guest runs.
@@ -41,8 +40,8 @@ constexpr int kControlFd = 3;
 constexpr int kArchiverFd = 4;
 constexpr int kFirstMachineFd = 6;
 
-// Whoever started glovebox may have had signals ignored; that would survive every exec. A kernel of
-// its own has no such starter.
+// The process that started glovebox may have ignored signals; that would survive every exec. In a
+// kernel of its own, the warden has no such starter.
 void reset_signals(Guests guests) {
   for (int signal = 1; guests != Guests::kOtherUser && signal <= 64; ++signal) {
     (void)::signal(signal, SIG_DFL);
@@ -87,8 +86,7 @@ Belongings given(Pids pids, Guests guests, std::span<char* const> places) {
   return own;
 }
 
-// The control socket came as standard input, which a kernel that is saved has again when it is
-// loaded.
+// The control socket came as standard input, which a saved kernel is given again when it is loaded.
 UniqueFd take_standard_input() {
   UniqueFd control(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, kControlFd));
   const UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));

@@ -14,8 +14,8 @@
 
 namespace glovebox::warden {
 
-// The first entry is the workspace itself. Those of one directory lie together, ordered by name.
-// Small and flat, because there may be very many.
+// The first entry is the workspace itself. The entries of one directory are together, ordered by
+// name. Small and flat, because there may be very many.
 struct Manifest {
   struct Entry {
     mode_t mode = 0;           // With the type of the file.

@@ -35,7 +35,7 @@ Result<void> checked(long result, const std::string& attempt) {
                     : Result<void>();
 }
 
-// And no byte of what follows it.
+// Reads the request, and no byte of what follows it.
 Result<MoveInRequest> receive_request(int control) {
   FrameParser parser;
   std::array<char, 4096> bytes;
@@ -112,7 +112,7 @@ Result<Warden::Machine> arrange_machine(const std::vector<std::string>& targets)
   return machine;
 }
 
-// gVisor shows every process's descriptors to whoever has its user, traceable or not.
+// gVisor shows a process's descriptors to every process of the same user, traceable or not.
 Result<UniqueFd> hide_own_process() {
   UniqueFd own(::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!own) {
@@ -126,7 +126,7 @@ Result<UniqueFd> hide_own_process() {
   return own;
 }
 
-// Of the kernel's own devices, what no guest needs and bugs have come through.
+// Removes those of the kernel's own devices that no guest needs and bugs have come through.
 void remove_devices() {
   for (const char* const device : {"/dev/fuse", "/dev/net/tun"}) {
     (void)sys::raw(SYS_unlink, device);
@@ -134,7 +134,7 @@ void remove_devices() {
   (void)sys::raw(SYS_rmdir, "/dev/net");
 }
 
-// In the place of the kernel's own /sys: what programs ask how many processors there are.
+// Replaces the kernel's own /sys with what programs read to count the processors.
 Result<void> arrange_sys() {
   std::string path = in_place("sys");
   GB_TRY(make_directory(path, 0755));

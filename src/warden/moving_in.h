@@ -2,11 +2,11 @@
 // The walls of a sandbox with a kernel of its own, from within: there none of our code runs before
 // the warden, and the outside has only the socket.
 //
-// What the outside has arranged is the view of the files, read-only. The warden, still root of its
-// kernel, makes of one file system in memory all that guests may write, so that one size bounds it,
-// and puts out of sight what is its own. Then it gives up every capability and becomes a user whom
-// no guest can signal or trace, and whose effective user is the guests': it reaches their files and
-// processes, and needs no privilege to start one as them.
+// The outside has arranged the view of the files, read-only. The warden, still root of its kernel,
+// makes all that guests may write from one file system in memory, so that one size bounds it, and
+// hides what is its own. Then it gives up every capability and becomes a user whom no guest can
+// signal or trace, and whose effective user is the guests': it reaches their files and processes,
+// and needs no privilege to start one as them.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,9 @@ struct Belongings {
   std::uint32_t landlock = 0;      // The ABI of the rules that it has set itself; 0: none.
 };
 
-// Waits for the MoveInRequest on `control`, reads no further, and does what it says. The current
-// directory is the workspace afterwards, and the process under its filter. On failure the process
-// is unfit to go on.
+// Waits for the MoveInRequest on `control`, reads no further, and does what it says. Afterwards the
+// current directory is the workspace, and the process is under its filter. After a failure the
+// process is unfit to continue.
 Result<Belongings> move_in(int control);
 
 // Tells the outside why there will be no sandbox.

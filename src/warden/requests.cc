@@ -31,7 +31,7 @@ int stream_error(const Error& error) {
 }  // namespace
 
 void Warden::handle(const Frame& frame) {
-  // What crossed kResting on its way is about windows that begin anew.
+  // A frame that crossed kResting on its way is about windows that begin anew.
   if (resting_ && static_cast<Request>(frame.type) != Request::kWake &&
       static_cast<Request>(frame.type) != Request::kGoOn) {
     return;
@@ -181,7 +181,7 @@ void Warden::start(std::uint32_t channel, std::string_view payload) {
     return;
   }
   if (ending_) {
-    reap();  // It may be that nobody was left to be killed, and so nobody to be reaped.
+    reap();  // Perhaps nobody was left to kill, and so nobody to reap.
   }
   auto streams = make_streams(request.value(), passed_);
   if (!streams) {

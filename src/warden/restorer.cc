@@ -30,7 +30,7 @@ std::uint64_t bytes_of(const struct stat& status) {
   return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
-// Times that differ are set; it takes one call to look and none to leave them.
+// Sets only times that differ: it takes one call to look and none to leave them.
 Result<void> finish(int fd, const Manifest::Entry& entry) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) {
@@ -148,7 +148,7 @@ void Restorer::measure_removed(int directory,
                                std::size_t depth,
                                Room& room) const {
   if (!S_ISDIR(status.st_mode)) {
-    // Another name of it would keep it.
+    // Another name of the file would keep it.
     if (status.st_nlink == 1) {
       room.bytes_freed += bytes_of(status);
       ++room.inodes_freed;
@@ -157,7 +157,7 @@ void Restorer::measure_removed(int directory,
   }
   ++room.inodes_freed;
   const UniqueFd below = open_anyway(directory, name, O_RDONLY | O_DIRECTORY);
-  // What lies deeper is removed as well; not counting it is the careful side.
+  // What is deeper is removed as well; not counting it errs on the safe side.
   if (!below || depth > kMaxSnapshotDepth) {
     return;
   }
@@ -231,7 +231,7 @@ Result<void> Restorer::remove(int directory, const std::string& name) {
 }
 
 // Directories may be nested without bound, so those within one are moved beside it first: two
-// descriptors and no recursion do for any depth.
+// descriptors and no recursion are enough for any depth.
 Result<void> Restorer::remove_tree(int parent, const std::string& name) {
   std::vector<std::string> aside;
   GB_TRY(set_aside(parent, name, aside));

@@ -23,7 +23,7 @@ class Restorer {
            int workspace,
            std::vector<Rewritten>& rewritten);
 
-  // First measures, then removes, then fills, so that it needs as little room as can be.
+  // First measures, then removes, then fills, so that it needs as little room as possible.
   Result<void> run();
 
  private:

@@ -48,7 +48,7 @@ bool look(int directory, const char* name, struct statx& status) {
                   &status) == 0;
 }
 
-// Not where something is mounted: that is not part of it.
+// Fails where something is mounted: that is not part of it.
 UniqueFd open_within(int top, const std::string& path) {
   const open_how how{
       .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -80,11 +80,11 @@ bool is_whiteout(const struct statx& status) {
 // Of all places together.
 class RootChanges::Walk {
  public:
-  // Directories that are older are left out if they are empty, as most in a root are.
+  // Older directories are left out if they are empty, as most in a root are.
   explicit Walk(std::int64_t since_ns) : since_ns_(since_ns) {}
 
   // Calls `file(path, status)` for what is not a directory, and `directory(path, descriptor)` for
-  // what is one, below `begin` of the place.
+  // each directory, below `begin` of the place.
   template <typename File, typename Directory>
   void go(const Place& place, const std::string& begin, File file, Directory directory) {
     struct statx top {};
@@ -182,7 +182,7 @@ std::vector<RootChanges::Place> RootChanges::places(bool all) const {
   };
   constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
   add(UniqueFd(::open("/", kDirectory | O_CLOEXEC)), "", "");
-  // What of the root is on a disk and no layer.
+  // The part of the root that is on a disk and is not a layer.
   add(sys::open_beneath(layers_.get(), "root", kDirectory), "", "");
   const auto has_etc = [](const Place& place) { return bool(open_within(place.top.get(), "etc")); };
   if (!all && std::ranges::any_of(found, has_etc)) {
@@ -257,7 +257,7 @@ void RootChanges::add_to(FilesReport& report) const {
                           : FileChange::Kind::kCreated);
         },
         [&](const std::string& path, int directory) {
-          // Made again in the place of one that was shown.
+          // Made again in the place of a directory that was shown.
           struct statx status {};
           if (is_overlay && !path.empty() && is_opaque(directory) && look(directory, "", status) &&
               !is_older(status) && is_shown(path)) {

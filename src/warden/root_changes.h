@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// RootChanges: what a guest that is root has changed in its root, beside the workspace.
+// RootChanges: what a guest that is root has changed in its root, outside the workspace.
 //
 // In an overlay, the upper layer has the guest's files and nothing else. Elsewhere all files are
-// the guest's, except for the configuration that the set-up made. So a search takes as long as what
-// was written is large, whatever the size of the root.
+// the guest's, except for the configuration that the set-up made. So how long a search takes
+// depends on how much was written, not on the size of the root.
 #pragma once
 
 #include <cstdint>
@@ -34,16 +34,16 @@ class RootChanges {
   void mark();
 
   // Adds what differs from that, with absolute paths: regular files, and what was deleted; a
-  // directory that was shown and deleted is one entry. Not in /run, /dev and /tmp, and of what the
-  // guest had made before the mark not what it deleted. Bounded as the report is, and in number,
-  // depth and time.
+  // directory that was shown and deleted is one entry. Leaves out /run, /sys, /dev and /tmp, and
+  // what the guest had made before the mark and then deleted. Bounded as the report is, and in
+  // number, depth and time.
   void add_to(FilesReport& report) const;
 
  private:
   // A directory with files of the guest's.
   struct Place {
     UniqueFd top;
-    std::string lower;   // What an overlay shows there, among the layers; empty: it is none.
+    std::string lower;   // What an overlay shows there, among the layers; empty: no overlay.
     std::string prefix;  // Its path for the guest; empty for the root.
   };
   // What identifies the state of a file.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Snapshots of the workspace, taken and restored.
 //
-// Kept are directories, regular files and symbolic links with names, modes, modification times and
+// They keep directories, regular files and symbolic links with names, modes, modification times and
 // contents; holes stay holes. Of other files (FIFOs, sockets) a restore leaves those that are still
 // there and removes the rest. Owners and extended attributes are not kept. A hard link that was
 // removed comes back as a file of its own.
@@ -40,23 +40,23 @@ class Snapshots {
   Snapshots(UniqueFd workspace, UniqueFd place)
       : workspace_(std::move(workspace)), place_(std::move(place)) {}
 
-  // As Contents'; for what follows.
+  // As Contents::trust_times(), for what follows.
   void trust_times(bool trust) { contents_.trust_times(trust); }
 
-  // Keeps the workspace under a number that is not taken. Fails without a trace of it, above all
-  // when the disk is full.
+  // Keeps the workspace under a number that is not taken. A failure, above all a full disk, leaves
+  // no trace of it.
   Result<void> take(std::uint32_t id);
 
   // Makes the workspace what it was. Files that still have the inode that the snapshot saw are
-  // written in place, so that whoever has them open goes on with them; others are made anew. Fails
-  // before anything has changed when the disk has too little room; any later error leaves the
-  // workspace in between, and the snapshot whole. `rewritten` is filled as far as it came.
+  // written in place, so that processes that have them open can continue with them; others are made
+  // anew. If the disk has too little room, fails before anything has changed; any later error
+  // leaves the workspace in between, and the snapshot whole. `rewritten` has what it got to.
   Result<void> restore(std::uint32_t id, std::vector<Rewritten>& rewritten);
 
-  // What of the workspace is not as it was.
+  // What in the workspace is not as it was.
   Result<DifferencesReport> compare(std::uint32_t id);
 
-  // What a file held, or where a link led; nothing where there was none, or a larger one.
+  // What a file held, or where a link led; nothing if there was none, or one larger than `max`.
   [[nodiscard]] std::optional<std::string> read(std::uint32_t id,
                                                 std::string_view path,
                                                 std::size_t max) const;

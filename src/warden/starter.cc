@@ -84,7 +84,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-// What the warden has changed for itself and an exec would keep.
+// Resets what the warden has changed for itself and an exec would keep.
 long reset_signals() {
   struct {
     void* handler = nullptr;
@@ -124,7 +124,7 @@ long become_guest() {
   return r < 0 ? r : sys::raw(SYS_setresuid, kGuestUid, kGuestUid, kGuestUid);
 }
 
-// gVisor refuses an end past that of its int.
+// gVisor refuses an end beyond its largest int.
 long close_on_exec_from(unsigned first) {
   const long r = sys::raw(SYS_close_range, first, ~0U, CLOSE_RANGE_CLOEXEC);
   return r == -EINVAL ? sys::raw(SYS_close_range, first, ~0U >> 1, CLOSE_RANGE_CLOEXEC) : r;
@@ -155,7 +155,7 @@ long become(const Start& start) {
     return r;
   }
   if (start.pids == Pids::kShared) {
-    // Should the warden be killed after all, from outside, its guests do not stay.
+    // If the warden is killed after all, from outside, its guests do not stay.
     (void)sys::raw(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (const long r = leave_wardens_domain(); r < 0) {
       return r;
@@ -235,8 +235,8 @@ void add_limit(Start& start, int resource, std::uint64_t soft, std::uint64_t har
   }
 }
 
-// How long a start may take: the exec reads a program from the disk. A guest can stop what has its
-// user id between clone and exec, for as long as it likes.
+// How long a start may take: the exec reads a program from the disk. A guest can stop a process
+// with its user id between clone and exec, for as long as it likes.
 constexpr int kStartPatienceMs = 10'000;
 
 // Waits until nobody but us has the other end of the pipe any more.
@@ -253,7 +253,7 @@ Started spawn(Start& start) {
   // A stack of its own, because it runs in our memory until its exec.
   alignas(16) static std::array<char, 16 * 1024> stack;
   // Closed by the exec, or by the end: both only when our memory is not in use any more (fs/exec.c,
-  // begin_new_exec; kernel/exit.c, do_exit). Not CLONE_VFORK, which waits without an end.
+  // begin_new_exec; kernel/exit.c, do_exit). Not CLONE_VFORK, which waits without a limit.
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return {.start_error = errno};

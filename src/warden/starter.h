@@ -25,16 +25,17 @@ struct GuestStdio {
 
 struct Started {
   pid_t pid = 0;
-  int start_error = 0;  // errno of what its start failed on (no such program, …); pid is 0 then.
+  int start_error = 0;  // errno of a failed start (no such program, …); pid is 0 then.
 };
 
 // Whether the sandbox has a pid namespace. Without one the warden is no PID 1, and the kernel does
 // not protect it from its children's signals.
 enum class Pids { kOwn, kShared };
 
-// Who guests are. For root we hold CAP_SYS_ADMIN of the sandbox's own user namespace, without which
-// nobody who may gain privileges can be put under a filter; no guest gets it. Guests that are
-// another user than we (moving_in.h) cannot signal us, whom their kernel does not protect as PID 1.
+// The user that guests are. For root we hold CAP_SYS_ADMIN of the sandbox's own user namespace:
+// without it, nobody who may gain privileges can be put under a filter; no guest gets it. Guests
+// that are another user than we are (moving_in.h) cannot signal us, though their kernel does not
+// protect PID 1.
 enum class Guests { kUser, kRoot, kOtherUser };
 
 class Starter {
@@ -57,8 +58,8 @@ class Starter {
   void signal_everything(int signal) const;
   void kill_everything() const;
 
-  // Whether a process that is being born while everything is killed may live on: gVisor looks for
-  // processes first and signals them then, where Linux lets no fork come in between.
+  // Whether a process that is being born while everything is killed may live on: gVisor first looks
+  // for processes and then signals them, while Linux lets no fork come in between.
   [[nodiscard]] bool misses_births() const { return guests_ == Guests::kOtherUser; }
 
  private:

@@ -111,7 +111,7 @@ Result<void> take_passed(Streams streams, std::vector<UniqueFd>& passed, GuestSt
   if (passed.size() < count) {
     return Error(ErrorCode::kInvalid, "file descriptors are missing");
   }
-  // Those of the next frame may have come with the end of this one.
+  // Descriptors of the next frame may have come with the end of this one.
   auto next = passed.begin();
   if (streams == Streams::kTerminal) {
     guest.terminal = std::move(*next++);
@@ -129,8 +129,8 @@ Result<void> take_passed(Streams streams, std::vector<UniqueFd>& passed, GuestSt
   return {};
 }
 
-// Whoever reads or writes the other end learns that it is closed, though we hold both directions.
-// Where it is a pipe and no socket, closing it says that alone.
+// The process at the other end learns that it is closed, although we hold both directions. For a
+// pipe, closing it is enough.
 void end(Inlet& inlet) {
   (void)::shutdown(inlet.fd.get(), SHUT_WR);
   inlet.fd.reset();
@@ -141,8 +141,8 @@ void end(Outlet& outlet) {
   outlet.fd.reset();
 }
 
-// Puts into it what it takes now, and returns how much that is. What cannot be taken any more, it
-// counts as taken: it is dropped, as a shell would.
+// Puts into it what it takes now, and returns how much that is. Bytes that can no longer be taken
+// count as taken: they are dropped, as a shell would.
 std::size_t put(Inlet& inlet, std::string_view bytes) {
   std::size_t taken = 0;
   while (inlet.fd && taken < bytes.size()) {

@@ -73,7 +73,7 @@ void Warden::run() {
 }
 
 bool Warden::serve() {
-  // Beside each descriptor, whose it is; rebuilt in each turn, for there are few.
+  // Whose each descriptor is; rebuilt in each turn, because there are few.
   enum class Kind { kControl, kChildren, kInlet, kOutlet, kTimer };
   struct Source {
     Kind kind;
@@ -223,9 +223,9 @@ void Warden::end_guests() {
   ending_ = starter_.misses_births();
 }
 
-// A child in the background may still hold the stream of a run open whose process has ended. One
-// that was alone takes its children with it, so the end of its streams comes; where it has stopped,
-// that is not awaited.
+// After the process of a run has ended, a child in the background may still hold its stream open. A
+// process that was alone takes its children with it, so the end of its streams comes; if it has
+// stopped, that is not awaited.
 bool Warden::Process::may_write() const { return !stopped && (streams.beside || alone || !exited); }
 
 void Warden::report_changes(std::uint32_t channel) {

@@ -28,7 +28,7 @@ namespace glovebox::warden {
 
 class Warden {
  public:
-  // Files that describe the machine to guests, open for writing; none where the root is not ours.
+  // Files that describe the machine to guests, open for writing; none if the root is not ours.
   using Machine = std::array<UniqueFd, kMachineFiles>;
 
   // `control` is the socket to the outside; `children` a signalfd for SIGCHLD, which is blocked;
@@ -63,7 +63,7 @@ class Warden {
     bool exited = false;
     bool reported = false;
     bool hit_deadline = false;
-    bool settling = false;       // kSettled is to be sent.
+    bool settling = false;       // kSettled must be sent.
     bool tells_changes = false;  // kFiles comes before kEnded.
     int wait_status = 0;
     std::uint64_t cpu_us = 0;
@@ -81,7 +81,7 @@ class Warden {
   void handle(const Frame& frame);
   void start(std::uint32_t channel, std::string_view payload);
   void pack(std::uint32_t channel, std::string_view payload);
-  // Returns nothing when it could not be started, which has then been reported.
+  // Null if it could not be started, which has then been reported.
   Process* start_archiver(std::uint32_t channel, const std::vector<std::string>& argv);
   void set_deadline(Process& process, std::uint64_t milliseconds);
   void report_start_error(std::uint32_t channel, int error);
@@ -96,8 +96,8 @@ class Warden {
   void wake();
 
   void reap();
-  // Kills all guests. What escapes that (Starter::misses_births()) is killed once its parent, which
-  // did not, has been reaped: until nobody is left.
+  // Kills all guests. A process that escapes that (Starter::misses_births()) is killed once its
+  // parent, which did not escape, has been reaped, until nobody is left.
   void end_guests();
   void take_input(std::uint32_t channel, Stream stream, std::string_view bytes);
   void end_stream(std::uint32_t channel, std::string_view payload);
@@ -114,7 +114,7 @@ class Warden {
   Workspace workspace_;
   RootChanges root_;
   FrameParser parser_;
-  std::vector<UniqueFd> passed_;  // Came with frames and were not asked for yet.
+  std::vector<UniqueFd> passed_;  // Came with frames; no request has asked for them yet.
   Outgoing outgoing_;
   std::map<std::uint32_t, Process> processes_;
   std::string ready_;

@@ -22,7 +22,7 @@ namespace glovebox::warden {
 class Workspace {
  public:
   // The current directory is the workspace. `store` is what Snapshots calls its place. `others` are
-  // further places that guests write to, and file systems of their own: what is used of them
+  // further places that guests write to, each a file system of its own: what is used of them
   // counts, too.
   static Result<Workspace> create(UniqueFd store, std::vector<UniqueFd> others);
 
@@ -42,11 +42,11 @@ class Workspace {
   void mark();
   [[nodiscard]] FilesReport changes() const;
 
-  // Serves kSnapshot, kRestore and kDropSnapshot. What a restore gives back as it was when it was
-  // marked is no change.
+  // Serves kSnapshot, kRestore and kDropSnapshot. A file that a restore gives back as it was at
+  // mark() is not a change.
   Result<void> serve_snapshot(Request type, std::string_view payload);
 
-  // Of a snapshot that is not there, or a malformed request, there is nothing to tell.
+  // If the snapshot is missing or the request is malformed, the report lists nothing.
   DifferencesReport compare(std::string_view payload);
   [[nodiscard]] ContentReport read_version(std::string_view payload) const;
 

@@ -26,7 +26,7 @@ UniqueFd open_pidfd(pid_t pid) {
   return UniqueFd(fd < 0 ? -1 : static_cast<int>(fd));
 }
 
-// When memory runs out, the process that used it shall go, not what it could go back to.
+// When memory runs out, the process that used it should die, not the copy it could go back to.
 void outlive_the_original() {
   const UniqueFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   if (file) {
@@ -55,9 +55,9 @@ void announce(int socket) {
   (void)sys::send_with(socket, "w", std::span<const int>(answer).first(pidfd ? 1 : 0), 0);
 }
 
-// The copy: sleeps, and returns in the processes that it makes only.
+// Runs in the copy: sleeps, and returns only in the processes that it makes.
 Awakening sleep_until_wanted(int channel, int socket) {
-  // What it makes is waited for by nobody in here.
+  // Nobody in here waits for the processes that it makes.
   struct sigaction reap_by_itself {};
   reap_by_itself.sa_handler = SIG_DFL;
   reap_by_itself.sa_flags = SA_NOCLDWAIT;
@@ -114,15 +114,16 @@ Awakening make_checkpoint(int channel, std::string_view reply) {
   }
   UniqueFd outside(pair[0]);
   UniqueFd inside(pair[1]);
-  // In memory, so that copies know it too. Whoever makes one alone does not pay for the next.
+  // In memory, so that copies know it too. A process that makes only one does not pay for a next
+  // one.
   static bool made_before = false;
   if (std::exchange(made_before, true)) {
     collapse_large_mappings();
   }
-  // libc's own fork(3): the guest may have threads, and libc knows which of its locks they hold. In
-  // a process between, so that the copy is a child of the sandbox's first process, which waits for
-  // it at its end. That one borrows our memory while we stand still (vfork(2)): to copy it once
-  // takes milliseconds.
+  // libc's own fork(3): the guest may have threads, and libc knows which of its locks they hold. It
+  // runs in a process in between, so that the copy becomes a child of the sandbox's first process,
+  // which waits for it at its end. The process in between borrows our memory while we stand still
+  // (vfork(2)): copying it even once takes milliseconds.
   // NOLINTNEXTLINE(bugprone-unsafe-functions): posix_spawn(3) starts programs only.
   const pid_t between = ::vfork();
   if (between < 0) {

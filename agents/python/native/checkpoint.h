@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checkpoints: copies of this process that sleep until somebody wants to go back.
 //
-// The copy holds one end of a sequenced-packet socket (unix(7)), the outside the other. It ends
-// when that closes. For each message it forks once more, so that one checkpoint serves many times:
-//   "w"  the new process takes the place of the one that was: same channel, same streams;
+// The copy holds one end of a sequenced-packet socket (unix(7)), the outside the other. The copy
+// ends when the outside closes its end. For each message it forks once more, so that one checkpoint
+// serves many times:
+//   "w"  the new process takes the place of the original: same channel, same streams;
 //   "f"  it is another context: three descriptors come along, its channel, standard output and
-//        error, and its working directory stands behind the letter.
-// It answers with one byte and the pidfd of the new process.
+//        error, and its working directory follows the letter.
+// The copy answers with one byte and the pidfd of the new process.
 #pragma once
 
 #include <sys/types.h>

@@ -35,8 +35,8 @@ class Entry {
       const char* name;
       long (Entry::*act)();
     };
-    // The cgroup before anything is allocated on its account; the walls last, so that they need
-    // not allow any step above.
+    // The cgroup comes before anything is allocated on its account; the walls come last, so that
+    // they need not allow any step above.
     constexpr std::array<Step, 8> kSteps = {{{"cgroup", &Entry::join_cgroups},
                                              {"namespaces", &Entry::join_namespaces},
                                              {"descriptors", &Entry::arrange_descriptors},
@@ -50,8 +50,8 @@ class Entry {
         return {result, step.name};
       }
     }
-    // Only now: whoever is in the sandbox already could use what we had. Without it the guest's own
-    // /proc/self would be root's.
+    // Only now: before this, a process in the sandbox could have used what we held. Without this
+    // call the guest's own /proc/self would be root's.
     (void)raw(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     return {};
   }
@@ -86,7 +86,7 @@ class Entry {
     if (null < 0) {
       return null;
     }
-    // All of them lie above 3: a zygote holds 0 to 3 open itself.
+    // All of them are above 3: a zygote holds 0 to 3 open itself.
     const std::array<int, 4> targets = {static_cast<int>(null), fd(kOut), fd(kErr), fd(kChannel)};
     for (int target = 0; target < 4; ++target) {
       if (const long r = raw(SYS_dup2, targets[static_cast<std::size_t>(target)], target); r < 0) {
@@ -107,7 +107,7 @@ class Entry {
     return raw(SYS_close_range, first, ~0U, 0);
   }
 
-  // In our place, at the same offset.
+  // Opens the file again under the same number, at the same offset.
   static long reopen(int file) {
     const std::string path = "/proc/self/fd/" + std::to_string(file);
     const long fresh = raw(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -140,7 +140,7 @@ class Entry {
     return 0;
   }
 
-  // As the guest: where it may not go, its interpreter does not begin.
+  // Runs as the guest: its interpreter does not begin where the guest may not go.
   long enter_directory() { return raw(SYS_chdir, request_.cwd.c_str()); }
 
   long set_limits() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a fork of the zygote to a guest of its sandbox: the steps between, in one straight line.
+// The steps that turn a fork of the zygote into a guest of its sandbox, in one straight line.
 #pragma once
 
 #include <span>
@@ -18,10 +18,10 @@ enum Place : std::size_t { kWarden, kChannel, kOut, kErr, kFirstCgroup };
 std::vector<int> library_files();
 
 // Makes this process, a fresh fork (forking.h), a process of the sandbox: its cgroups, namespaces,
-// identity, descriptors, limits and walls. It is undumpable until these stand. Of its descriptors
-// only 0 to 3 and `files` stay open, the latter as descriptions of their own, so that forks do not
-// move each other's offsets. Returns zero, or a negative errno and the name of the step that
-// failed; the process must end then.
+// identity, descriptors, limits and walls. It is undumpable until all of these are in place. Only
+// its descriptors 0 to 3 and `files` stay open; the latter get open file descriptions of their own,
+// so that forks do not move each other's offsets. Returns zero, or a negative errno and the name of
+// the step that failed; the process must end then.
 struct Entered {
   long result = 0;
   const char* step = "";

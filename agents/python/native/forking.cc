@@ -21,7 +21,7 @@ namespace {
 using sys::raw;
 
 // What the kernel knows of a thread for libc. A process that shares its parent's memory has none of
-// it, nor has what that forks.
+// it, nor has a process that it forks.
 class Registration {
  public:
   static long read(Registration& registration) {
@@ -65,7 +65,7 @@ long fork_into(int warden, int cgroup_fd) {
     return r;
   }
   abi::CloneArgs arguments{};
-  // Our own child, not that of the process between; it ends with that one's signal, SIGCHLD.
+  // Our own child, not one of the process in between; like that one, it ends with SIGCHLD.
   arguments.flags = CLONE_PARENT | CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
   arguments.child_tid = reinterpret_cast<std::uint64_t>(registration.tid_address());
   if (cgroup_fd >= 0) {
@@ -73,8 +73,8 @@ long fork_into(int warden, int cgroup_fd) {
     arguments.cgroup = static_cast<std::uint64_t>(cgroup_fd);
   }
   volatile long result = -ECANCELED;
-  // To enter a pid namespace takes power over one's own user namespace as well, which we do not
-  // have; a process between, which enters the sandbox's, does. It borrows our memory meanwhile.
+  // Entering a pid namespace takes power over one's own user namespace as well, which we do not
+  // have; a process in between, which enters the sandbox's, does. It borrows our memory meanwhile.
   // NOLINTNEXTLINE(bugprone-unsafe-functions): posix_spawn(3) starts programs only.
   const pid_t between = ::vfork();
   if (between < 0) {

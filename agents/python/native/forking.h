@@ -4,8 +4,8 @@
 
 namespace glovebox::zygote {
 
-// Forks into the sandbox whose warden `warden` is a pidfd of: the child is born in its pid
-// namespace with all capabilities over its user namespace, and in `cgroup_fd` when that is a v2
+// Forks into the sandbox of the warden whose pidfd is `warden`: the child is born in its pid
+// namespace with all capabilities over its user namespace, and in `cgroup_fd` if that is a v2
 // group. Answers the child's pid in the caller's pid namespace, 0 in the child, or a negative
 // errno.
 //

@@ -41,9 +41,9 @@ struct Mapping {
   bool heap = false;  // That of brk(2).
 };
 
-// Collapses the huge pages that would fit in private, anonymous mappings of which `wanted` holds,
-// and of which `fit` holds by their addresses. Neighbours together: each call waits for all
-// processors.
+// Collapses the huge pages that would fit in the private, anonymous mappings for which `wanted` is
+// true, if `fit` is true for their addresses. Takes neighbours together, since each call waits for
+// all processors.
 template <typename Wanted, typename Fit>
 void collapse(const Wanted& wanted, const Fit& fit) {
   std::ifstream maps("/proc/self/maps");

@@ -109,7 +109,7 @@ class Server {
       std::string frame;
       append_frame(frame, kNotEntered, 0,
                    std::string(entered.step) + ": errno " + std::to_string(-entered.result));
-      // Before or after they were arranged, the channel is one of these.
+      // The channel is one of these, before or after the descriptors were arranged.
       for (const int channel : {passed[kChannel].get(), 3}) {
         if (::send(channel, frame.data(), frame.size(), MSG_NOSIGNAL) > 0) {
           break;
@@ -137,8 +137,8 @@ class Server {
     }
   }
 
-  // As many as the socket takes: whoever ended them need not be reading, and waits until all
-  // processes of a sandbox have been waited for, which is our part.
+  // Sends as many as the socket takes. The process that ended the forks need not be reading: it
+  // waits until all processes of a sandbox have been waited for, which is our part.
   void tell_ends() {
     while (!unsaid_.empty()) {
       if (sys::send_with(socket_, unsaid_.front().encode(), {}, MSG_DONTWAIT) < 0) {
@@ -165,7 +165,7 @@ class Server {
 }  // namespace
 
 std::optional<ForkRequest> serve_forks(int socket, const Warm& warm) {
-  // Each fork begins undumpable: those that are in its sandbox already shall not reach into it.
+  // Each fork begins undumpable: those that are in its sandbox already must not reach into it.
   sys::become_undumpable();
   const std::string ready =
       Message{.kind = Message::Kind::kReady, .text = std::string(warm.version)}.encode();

@@ -10,7 +10,7 @@
 namespace glovebox::analyser::syntax {
 namespace {
 
-// Those of C++ are in no tree of C.
+// The forms of C++ do not occur in a tree of C.
 constexpr auto kForms = std::to_array<Form>({
     {"update_expression", Shape::kChange, "argument"},
     {"identifier", Shape::kId},
@@ -174,7 +174,7 @@ void C::learn(Node node) {
   } else if (node.is("function_definition")) {
     be_quiet(declared(node.field("declarator")));
   } else if (node.type().ends_with("declaration") && !node.is("using_declaration")) {
-    // What is declared without a value; a function that is only declared is another file's.
+    // What is declared without a value; a function that is only declared belongs to another file.
     for (const Node each : node.named_children()) {
       const Node name = each.is("init_declarator") ? Node() : declared(each);
       if (name && name.is("identifier")) {

@@ -157,7 +157,7 @@ void CSharp::tell(Node node) {
   if (node.is("unsafe_statement")) {
     used("unsafe", node);
   } else if (node.is("method_declaration")) {
-    // A function of a library that is not C#'s.
+    // A function of a library that is not written in C#.
     for (const Node each : node.named_children()) {
       if (each.is("modifier") && (each.text() == "extern" || each.text() == "unsafe")) {
         used(std::string(each.text()), each);

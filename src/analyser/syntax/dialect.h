@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A language as tables: what the nodes of its grammar are to the analysis, and what its functions
-// do. So the rest of the analysis knows no grammar.
+// do. The rest of the analysis need not know any grammar.
 #pragma once
 
 #include <tree_sitter/api.h>
@@ -41,24 +41,24 @@ class Tree;
 
 enum class Shape : std::uint8_t {
   kId,         // A variable, a function or a class, by its name.
-  kMember,     // `one`, and the name that `other` is.
-  kSubscript,  // `one`, and what `other` evaluates to.
-  kCall,       // `one` is called with `list`; or the method `other` of it; or the function `other`.
+  kMember,     // The member of `one` that is named `other`.
+  kSubscript,  // The item of `one` at what `other` evaluates to.
+  kCall,       // Calls with `list`: `one`, or its method `other`, or the function `other`.
   kText,
   kNumber,
   kTrue,
-  kSame,    // Stands for `one` and `other`; without these, for each of its children.
+  kSame,    // May be `one` or `other`; without these, any of its children.
   kBinary,  // `one` and `other`, with the field "operator" between them.
-  kConcat,  // Its children, one behind the other.
+  kConcat,  // Its children, one after the other.
   kList,
   kBind,     // `one` gets the value `other`; `list` is its type, if there is one.
   kChange,   // The variable `one` gets an unknown value.
   kDeclare,  // `one` is a name for something else from here on.
   kQuiet,    // `one` only names what is declared.
   kPair,     // `one` is a name in a table, and `other` its value.
-  kLoop,     // Runs while `one`; without such a child: forever.
+  kLoop,     // Runs while `one` holds; without such a child: forever.
   kLeave,    // Leaves a loop.
-  kOwn,      // The class of the language knows.
+  kOwn,      // The language's own class handles it.
 };
 
 // The parts are names of fields, or "0" and so on for the named children by their order.
@@ -70,32 +70,32 @@ struct Form {
   std::string_view list{};
 };
 
-// What a function does, with one of its arguments: these count from 1, and the last one is -1.
+// What a function does with one of its arguments. They count from 1, and the last one is -1.
 enum class Does : std::uint8_t {
   kShell,       // Runs it as a script.
-  kArgv,        // Runs it as a program, with the arguments behind it.
-  kExec,        // Likewise; the first of these is only what the program calls itself.
+  kArgv,        // Runs it as a program, with the arguments after it.
+  kExec,        // Likewise, but the first of those arguments is only the program's argv[0].
   kRun,         // Runs it as a script if it is alone, else as a program.
   kCode,        // Runs it as code of this language.
   kLoad,        // Imports the module of that name.
   kNamed,       // Reaches what has that name.
-  kMaybeNamed,  // Likewise, if it is a text at all.
+  kMaybeNamed,  // Likewise, if the argument is a text at all.
   kRead,
   kWrite,
-  kOpen,  // One of these, by the argument behind it.
+  kOpen,  // One of these, depending on the argument after it.
   kHost,
   kSpawn,  // Creates a process.
   kLeave,  // Ends the function or the program.
 };
 struct Rule {
-  std::string_view names;  // With "*".
+  std::string_view names;  // May contain "*".
   Does does;
   int argument = 1;
 };
 
 // What a function makes of constants.
 enum class Fold : std::uint8_t {
-  kConcat,   // Its arguments, one behind the other.
+  kConcat,   // Its arguments, one after the other.
   kList,     // A list of them.
   kJoin,     // The list in its second argument, with its first between them.
   kSame,     // Its first argument.
@@ -106,7 +106,7 @@ enum class Fold : std::uint8_t {
   kRot13,
   kLower,
   kUpper,
-  kCharacters,  // Of the codes that its arguments are.
+  kCharacters,  // Those whose codes are its arguments.
 };
 struct FoldRule {
   std::string_view name;
@@ -129,28 +129,28 @@ struct Dialect {
   std::span<const Form> forms;
   std::span<const Rule> rules;
   std::span<const FoldRule> folds{};
-  // Attributes that lead out of an object, with "*": these are facts, whatever the object is.
+  // Attributes that lead out of an object, and are facts whatever it is; may contain "*".
   std::span<const std::string_view> attributes{};
-  // Names that no declaration hides, with "*".
+  // Names that no declaration hides; may contain "*".
   std::span<const std::string_view> kept{};
-  // What joins texts, and what stands for both of its sides, each between spaces.
+  // Operators that join texts, and operators that may yield either side, each between spaces.
   std::string_view joining = " + ";
   std::string_view choosing{};
-  // What stands before a name without changing it: "java.lang.".
+  // A prefix that does not change what a name means: "java.lang.".
   std::string_view implied{};
   // A text can be called as the function of that name.
   bool texts_are_functions = false;
   bool ignores_case = false;  // Of names.
   // `object[name]` is a member of the object.
   bool subscripts_are_members = false;
-  // What code needs before it that the program runs from a text.
+  // What to put before code that the program runs from a text.
   std::string_view code_begins{};
-  // What the language's compiler makes of the text before it looks at it; null: nothing.
+  // What the language's compiler turns the text into before it parses it; null: no change.
   std::string (*prepared)(std::string_view code) = nullptr;
   std::unique_ptr<Program> (*make)(const Source& source, Facts& facts);
 };
 
-// By the name that units have; null where there is none.
+// By Dialect::language; null if there is none.
 const Dialect* find_dialect(std::string_view language);
 
 // Adds the facts about `code`.

@@ -363,7 +363,7 @@ void JavaScript::assign_property(Node property, Node value, std::vector<std::str
 }
 
 void JavaScript::declare(Node name) {
-  // A parameter that is called like a global hides that in one function only.
+  // A parameter with the name of a global hides the global in one function only.
   const bool is_name = name.is("identifier") || name.is("shorthand_property_identifier_pattern");
   if (is_name && !root(path_of(name))) {
     hide(path_of(name));
@@ -515,7 +515,7 @@ void JavaScript::used(const std::string& name, Node node) {
 
 void JavaScript::called(const std::string& name, const Role& call) {
   if (name == "constructor" || name == "constructor.constructor") {
-    // Of a function, it makes functions of texts; of anything else, it makes another of that.
+    // A function's constructor makes functions from texts; any other makes its own kind of object.
     const Node code = argument(call, -1);
     if (code && (!texts(code).empty() || code.is("identifier"))) {
       add(Kind::kName, "Function", call.node);

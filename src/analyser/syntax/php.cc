@@ -131,7 +131,7 @@ class Php : public Program {
  protected:
   void learn(Node node) override;
   void tell(Node node) override;
-  // A variable is nothing by itself, unless PHP made it.
+  // A variable means nothing by itself, unless PHP made it.
   [[nodiscard]] std::optional<std::string> root(std::string_view name) const override {
     return name.starts_with('$') && !name.starts_with("$_") && name != "$globals"
                ? std::nullopt
@@ -174,7 +174,7 @@ void Php::tell(Node node) {
   }
 }
 
-// What a function of PHP's returns may be the name of any other.
+// A function of PHP itself may return the name of any other function.
 void Php::called(const std::string& name, const Role& call) {
   if (!call.other && name.ends_with("()") && name.find_first_of("$.") == std::string::npos &&
       !own_functions_.contains(name.substr(0, name.size() - 2))) {
@@ -182,7 +182,7 @@ void Php::called(const std::string& name, const Role& call) {
   }
 }
 
-// A variable that holds a function is one that the program makes of nothing else.
+// A variable counts as a function if the program gives it nothing but functions.
 void Php::called_unknown(const Role& call) {
   const Node callee = call.other ? Node() : call.one;
   const bool opens = callee.is("subscript_expression") || callee.is("dynamic_variable_name") ||

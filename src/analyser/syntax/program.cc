@@ -28,7 +28,7 @@ bool is_word(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Of an escaped letter of a name, which begins with '\\'.
+// The size of an escaped letter in a name, which begins with '\\'.
 std::size_t escape_size(std::string_view text) {
   const std::size_t brace = text.find('}');
   const std::size_t size = text.substr(2, 1) == "{" && brace != std::string_view::npos ? brace + 1
@@ -167,7 +167,7 @@ std::vector<Node> Program::values_bound_to(std::string_view name) const {
 void Program::assign(Node target, Node value, Node type, bool grows) {
   const Role role = role_of(target);
   if (role.form != nullptr && (role.is(Shape::kList) || role.is(Shape::kSame))) {
-    // Several at once; if one value is taken apart, each may be any part of it.
+    // Several targets at once; if one value is taken apart, each target may be any part of it.
     const std::vector<Node> targets = target.named_children();
     const std::vector<Node> values = value.named_children();
     for (std::size_t at = 0; at < targets.size(); ++at) {
@@ -199,7 +199,7 @@ void Program::bind(const Role& role) {
   };
   const bool changes = by.size() > 1 && by.ends_with('=') && by != ":=";
   const bool grows = changes && !is_one_of(dialect_.choosing);
-  // What it becomes by most operators is unknown.
+  // Most operators give the target an unknown value.
   const bool known = !grows || is_one_of(dialect_.joining);
   assign(role.one, known ? role.other : Node(), role.list, grows);
 }

@@ -24,7 +24,7 @@ namespace glovebox::analyser::syntax {
 // One of the things that an expression may stand for.
 struct Value {
   enum class Kind : std::uint8_t {
-    kName,    // What begins at a module or at a name of the language: "os.system".
+    kName,    // A dotted name that begins at a module or a name of the language: "os.system".
     kText,    // A constant.
     kNumber,  // Likewise, with its digits in `text`.
     kTrue,
@@ -46,7 +46,7 @@ using Values = std::vector<Value>;
 
 class Program {
  public:
-  // What `source` names outlives the program, and `facts` does.
+  // What `source` refers to and `facts` outlive the program.
   Program(const Source& source, Facts& facts);
   virtual ~Program() = default;
   Program(const Program&) = delete;
@@ -55,7 +55,7 @@ class Program {
   void report();
 
  protected:
-  // What a node is, by the dialect's forms: none for punctuation and the like.
+  // What a node is, by the dialect's forms; `form` is null for punctuation and the like.
   struct Role {
     const Form* form = nullptr;
     Node node{};
@@ -66,8 +66,8 @@ class Program {
   };
   [[nodiscard]] Role role_of(Node node) const;
 
-  // What a language knows better. `names` of a call are those of what is called.
-  // A name that nothing in the program explains; nothing: a value that is not worth a name.
+  // What a language may know better. In the case of a call, `name` is that of what is called.
+  // What to call a name that nothing in the program explains; nothing if it is not worth a name.
   [[nodiscard]] virtual std::optional<std::string> root(std::string_view name) const;
   [[nodiscard]] virtual std::string module_name(std::string_view text) const;
   [[nodiscard]] virtual std::string join(const std::string& name, const std::string& key) const;
@@ -77,14 +77,14 @@ class Program {
   virtual std::optional<Value> method(const Value& value, const std::string& key, const Role& call);
   virtual void called(const std::string& /*name*/, const Role& /*call*/) {}
   virtual void used(const std::string& name, Node node);
-  // Whether a member may be a name although nothing is known of its owner.
+  // The name that a member of this name means although nothing is known of its owner, if any.
   [[nodiscard]] virtual std::optional<std::string> member_of_unknown(const std::string&) const {
     return std::nullopt;
   }
   // A name gets a value; see bind().
   virtual void assign(Node target, Node value, Node type, bool grows);
   virtual void declare(Node name) { hide(path_of(name)); }
-  // A node of Shape::kOwn: its names, before any is followed; then the facts about it.
+  // For a node of Shape::kOwn: learns its names before any name is followed; later tells its facts.
   virtual void learn(Node /*node*/) {}
   virtual void tell(Node /*node*/) {}
   virtual Values own_value(Node /*node*/) { return {}; }
@@ -96,13 +96,13 @@ class Program {
   std::vector<std::string> texts(Node node);
   // The constant that a node with texts and gaps is, whatever its form says.
   std::vector<std::string> text_of(Node node);
-  // Those of a list of constants.
+  // The items of a list of constants.
   std::vector<std::string> items_of(Node node);
   std::vector<std::string> callee_names(const Role& call);
   std::vector<std::string> keys(const Role& role);
   [[nodiscard]] static std::vector<Node> arguments(const Role& call);
   [[nodiscard]] static Node argument(const Role& call, int number);
-  // Constants, one for each argument; nothing where one is unknown.
+  // Constants, one for each argument; nothing if one is unknown.
   std::optional<std::vector<Value>> constants(const Role& call);
 
   // A name as the language reads it, its parts joined by dots.
@@ -113,7 +113,7 @@ class Program {
   void bind_type(std::string_view name, Node type);
   void grow(std::string_view name, Node value);
   void hide(std::string_view name) { bound_.try_emplace(std::string(name)); }
-  // What stands in this module has its name alone from here on, too.
+  // Names in this module may also be used without the module's name from here on.
   void open_module(std::string name);
   void be_quiet(Node node) { quiet_.insert(node.id()); }
   void be_quiet_within(Node node);
@@ -142,7 +142,7 @@ class Program {
     std::string name{};  // In place of a value.
     std::vector<std::string> keys{};
     bool is_type = false;  // `value` is the class of its values.
-    bool grows = false;    // `value` is put behind the rest.
+    bool grows = false;    // `value` is appended to the rest.
   };
   struct Loop {
     Node node;

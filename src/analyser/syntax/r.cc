@@ -191,7 +191,7 @@ void R::called(const std::string& name, const Role& call) {
       }
     }
   } else if (name == "do.call" && argument(call, 2)) {
-    // Of a shell, the list of its arguments is the command.
+    // For a shell, the list of arguments is the command.
     for (const std::string& function : texts(first)) {
       if (function == "system" || function == "shell") {
         run_shell(items_of(argument(call, 2)), call.node);

@@ -49,7 +49,7 @@ void Program::import_module(const std::string& name, Node node) {
   imported_.push_back({.name = name, .node = node});
 }
 
-// What stands in parentheses and the like.
+// What is inside parentheses and the like.
 Node Program::unwrapped(Node node) const {
   std::vector<Node> inside = node.named_children();
   while (role_of(node).is(Shape::kSame) && inside.size() == 1) {
@@ -59,7 +59,7 @@ Node Program::unwrapped(Node node) const {
   return node;
 }
 
-// What there is in the program, and what it calls things.
+// Collects what there is in the program, and what its names are bound to.
 void Program::collect() {
   Walk walk(tree_.root());
   while (const Node node = walk.next()) {
@@ -128,7 +128,7 @@ void Program::report() {
   }
 }
 
-// A name that a text is, as the rest of the program would be said to use it.
+// The name that a text is, in the form in which uses of names are reported.
 std::string Program::canonical(std::string_view name) const {
   if (!dialect_.implied.empty() && name.starts_with(dialect_.implied)) {
     name.remove_prefix(dialect_.implied.size());
@@ -223,7 +223,7 @@ void Program::report_call(const Role& role) {
 void Program::report_text(Node node) {
   std::vector<std::string> all = texts(node);
   if (all.empty()) {
-    all.emplace_back(node.text());  // With placeholders, whose hosts are nobody's.
+    all.emplace_back(node.text());  // With placeholders; a host that has one is not reported.
   }
   for (const std::string& text : all) {
     for (const std::string& host : hosts_in(text)) {
@@ -310,7 +310,7 @@ void Program::report_path(const Rule& rule, const Role& call) {
   }
 }
 
-// The arguments behind the one that a rule is about, as words.
+// The arguments after the one that a rule is about, as words.
 std::vector<std::string> Program::words_behind(const Rule& rule, const Role& call, bool& alone) {
   std::vector<std::string> words;
   const std::vector<Node> all = arguments(call);

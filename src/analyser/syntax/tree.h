@@ -13,8 +13,8 @@
 
 namespace glovebox::analyser::syntax {
 
-// A part of a tree, valid as long as that. Cheap to copy. A Node may be none: then it has no text,
-// no type and nothing below it.
+// A part of a tree, valid as long as the tree. Cheap to copy. A Node may be none: then it has no
+// text, no type and nothing below it.
 class Node {
  public:
   Node() = default;
@@ -22,7 +22,7 @@ class Node {
 
   explicit operator bool() const { return raw_.id != nullptr; }
 
-  // As the grammar calls it: "identifier", or "+" for what is no named rule.
+  // As the grammar calls it: "identifier", or "+" if it is not a named rule.
   [[nodiscard]] std::string_view type() const;
   [[nodiscard]] bool is(std::string_view type) const { return this->type() == type; }
   [[nodiscard]] bool named() const { return *this && ts_node_is_named(raw_); }
@@ -31,7 +31,7 @@ class Node {
   // Offsets in bytes.
   [[nodiscard]] std::uint32_t begin() const { return *this ? ts_node_start_byte(raw_) : 0; }
   [[nodiscard]] std::uint32_t end() const { return *this ? ts_node_end_byte(raw_) : 0; }
-  // The same for one part of a tree, and for no other.
+  // Always the same for one part of a tree, and different for every other part.
   [[nodiscard]] const void* id() const { return raw_.id; }
 
   // The first child with this name in the grammar, or none.
@@ -48,17 +48,17 @@ class Node {
   std::string_view code_;
 };
 
-// How deep nodes may stand in each other: what follows a tree recurses.
+// How deeply nodes may be nested: code that follows a tree recurses.
 inline constexpr std::uint32_t kMostDepth = 1'500;
 
 class Tree {
  public:
   // `code` is UTF-8 and outlives the tree. Fails with kInvalid when it is nested too deeply; a
-  // syntax error is not a failure, see first_error(). Time is for others to bound.
+  // syntax error is not a failure, see first_error(). The caller must bound the time.
   static Result<Tree> parse(const TSLanguage* grammar, std::string_view code);
 
   [[nodiscard]] Node root() const { return {ts_tree_root_node(tree_.get()), code_}; }
-  // The first part that is not in the language, or is missing; none where all of it parsed.
+  // The first part that is not in the language, or is missing; none if all of it parsed.
   [[nodiscard]] Node first_error() const;
 
  private:
@@ -81,7 +81,7 @@ class Walk {
 
   // The next node, at first the topmost; none at the end.
   Node next();
-  // What lies below the node that next() returned last is left out.
+  // Leaves out what is below the node that next() returned last.
   void skip() { skipped_ = true; }
   // Of the node that next() returned last; 0 for the topmost.
   [[nodiscard]] std::uint32_t depth() const { return depth_; }

@@ -110,7 +110,7 @@ Values Program::evaluate(Node node) {
   }
 }
 
-// What a name stands for that nothing explains: itself, or the same in a module that was opened.
+// What a name that nothing explains stands for: itself, or the same in a module that was opened.
 std::vector<std::string> Program::roots(std::string_view name) const {
   std::vector<std::string> all;
   if (auto own = root(name)) {
@@ -160,7 +160,7 @@ Values Program::value_of_name(std::string_view name) {
   bool explained = false;
   for (const Meaning& meaning : bound->second) {
     if (meaning.is_type && explained) {
-      continue;  // The class says what a value can do where nothing better is known of it.
+      continue;  // The class says what a value can do if nothing better is known of it.
     }
     Values found = value_of_meaning(meaning);
     explained = explained || !found.empty();
@@ -194,7 +194,7 @@ Values Program::value_of_meaning(const Meaning& meaning) {
   return found;
 }
 
-// All that was put behind each other, in the order of the text; nothing if a part is unknown.
+// All that was appended, in the order of the text; nothing if a part is unknown.
 Values Program::value_of_grown(const std::vector<Meaning>& meanings) {
   std::string all;
   for (const Meaning& meaning : meanings) {
@@ -384,7 +384,7 @@ std::vector<std::string> Program::callee_names(const Role& call) {
     }
   }
   if (plain) {
-    // A variable of that name elsewhere hides no function.
+    // A variable of that name elsewhere does not hide a function.
     for (std::string& name : roots(path_of(callee))) {
       if (std::ranges::find(all, name) == all.end()) {
         all.push_back(std::move(name));

@@ -192,7 +192,7 @@ Result<bool> ArchiveReader::copy_content(const ArchiveEntry& entry,
   if (!GB_TRY(read_content(longest, left, put)) || entry.size.value_or(0) > longest) {
     return false;
   }
-  // A hole at the end is no piece.
+  // A hole at the end is not a piece.
   if (entry.size && ::ftruncate(fd, static_cast<off_t>(*entry.size)) != 0) {
     return cannot_write();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ArchiveReader: walks an archive entry by entry, over libarchive. All that unpacks goes through
-// it; what becomes of an entry, and where, is for its caller to say.
+// ArchiveReader: walks an archive entry by entry, over libarchive. Everything that unpacks goes
+// through it; the caller decides what becomes of each entry, and where.
 //
 // Archives may be hostile: names lead anywhere, sizes lie, content never ends.
 #pragma once
@@ -26,7 +26,7 @@ struct ArchiveEntry {
   std::string name;        // As the archive has it; may be empty.
   std::string target;      // Of a link; may be empty.
   std::uint32_t mode = 0;  // Permissions, also set-id bits.
-  // As the archive says, if it does. A negative one is the greatest number.
+  // As the archive says, if it does. A negative size becomes the greatest number.
   std::optional<std::uint64_t> size;
   std::optional<timespec> modified;
 };
@@ -34,23 +34,23 @@ struct ArchiveEntry {
 // "entry 'NAME': WHY", kInvalid.
 Error bad_entry(std::string_view name, std::string_view why);
 
-// The name without slashes at its ends, doubled ones, and "."; empty for the directory itself. What
-// an absolute one has in front is dropped: who refuses those looks before. kInvalid for one that is
-// empty or too long, or has a "..".
+// The name without slashes at its ends, doubled slashes and "."; empty for the directory itself.
+// The leading slash of an absolute name is dropped: a caller that refuses such names must check
+// first. kInvalid for a name that is empty or too long, or has a "..".
 Result<std::string> clean_entry_name(std::string_view name);
 
 class ArchiveReader {
  public:
-  // What the archive may be, as the functions of libarchive say it (archive_read_support_…): given
-  // by the caller, so that a static program links no more than it reads.
+  // A form that the archive may have, as a function of libarchive (archive_read_support_…). The
+  // caller names the forms, so that a static program links no more than it reads.
   using Form = int (*)(struct archive*);
   // The next bytes, valid until the next call; empty at the end.
   using Feed = std::function<Result<std::string_view>()>;
-  // Takes content that belongs at an offset, which only grows; between two pieces are zeros.
+  // Takes the content at an offset. Offsets only grow; between two pieces are zeros.
   using Sink = std::function<Result<void>(std::uint64_t offset, std::string_view bytes)>;
 
-  // `attempt` stands in front of what libarchive complains about: "read archive". Those errors are
-  // kInvalid; what a feed fails with comes back as it is.
+  // `attempt`, such as "read archive", goes in front of libarchive's complaints. Those errors are
+  // kInvalid; an error of the feed comes back as it is.
   static Result<ArchiveReader> open(int fd,
                                     std::initializer_list<Form> forms,
                                     std::string_view attempt);
@@ -61,13 +61,13 @@ class ArchiveReader {
   // Goes to the next entry; false at the end.
   Result<bool> next(ArchiveEntry& entry);
 
-  // The content of the entry that next() gave. `left` is what may still come, of this entry and of
-  // those after it: what comes is taken from it. False, and the rest is not read, where that is too
-  // little or a piece would end beyond `longest`.
+  // Reads the content of the entry that next() gave. `left` is how many bytes may still come, of
+  // this entry and those after it; what is read is subtracted from it. False, with the rest unread,
+  // if `left` is too small or a piece would end beyond `longest`.
   Result<bool> read_content(std::uint64_t longest, std::uint64_t& left, const Sink& sink);
 
-  // The same, into an empty file, which gets the size that the entry has: also a hole at its end is
-  // bounded by `longest`. An error with an os_error() is one of writing.
+  // The same, into an empty file, which gets the size of the entry: `longest` bounds a hole at its
+  // end, too. An error with an os_error() is a failure to write.
   Result<bool> copy_content(const ArchiveEntry& entry,
                             int fd,
                             std::uint64_t longest,

@@ -136,7 +136,8 @@ Result<void> extract_tar(int input_fd,
 }
 
 void TarWriter::Deleter::operator()(struct archive* writer) const {
-  // Without finish() it gets no end, by which a reader would take what is there for all.
+  // Without finish() the archive gets no end, by which a reader would take what is there for all of
+  // it.
   (void)::archive_write_fail(writer);
   (void)::archive_write_free(writer);
 }

@@ -28,7 +28,7 @@ struct TarRules {
 // Reads an archive from `input_fd` to its end and creates its directories and regular files below
 // `directory_fd`, replacing files that are there. Refuses, naming the entry, and stops: absolute
 // names, "..", hard links, devices, what would go through a link, what exceeds the rules.
-// `made` is told each regular file's name.
+// `made` is called with each regular file's name.
 Result<void> extract_tar(int input_fd,
                          int directory_fd,
                          const TarRules& rules,
@@ -45,7 +45,7 @@ class TarWriter {
   Result<void> add_directory(const std::string& name, std::uint32_t mode);
   Result<void> add_symlink(const std::string& name, const std::string& target);
 
-  // Writes the end of the archive, which has none without it.
+  // Writes the end of the archive; without this call it has none.
   Result<void> finish();
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 constexpr std::size_t kPiece = 256UL * 1024;
-// Each takes memory here, and in whoever reads the archive.
+// Each takes memory here, and in the reader of the archive.
 constexpr std::size_t kMostSegments = 1'000'000;
 constexpr std::uint64_t kMostInOctal = (1ULL << 33U) - 1;  // Eleven digits.
 
@@ -66,7 +66,7 @@ std::string decimal_time(const timespec& time) {
   return std::to_string(time.tv_sec) + "." + nanoseconds;
 }
 
-// What stands before the data of a sparse file: how many segments, and where each is.
+// What comes before the data of a sparse file: how many segments, and where each is.
 std::string map_of(const std::vector<Segment>& segments) {
   std::string map = std::to_string(segments.size()) + "\n";
   for (const Segment& segment : segments) {
@@ -161,7 +161,7 @@ Result<void> TarStream::put_head(const Head& head) {
   }
   if (((long_name || head.sparse) && !is_ascii(head.path)) ||
       (long_target && !is_ascii(head.target))) {
-    // Names are bytes, and no reader is to convert them.
+    // Names are bytes, and no reader should convert them.
     add_record(records, "hdrcharset", "BINARY");
   }
   if (long_name || head.sparse) {
@@ -224,7 +224,7 @@ Result<void> TarStream::add_file(const std::string& path, const struct stat& sta
     GB_TRY(put_content(fd, {0, size}));
     return fill_block(size);
   }
-  segments.push_back({size, 0});  // By which readers of old know how long the last hole is.
+  segments.push_back({size, 0});  // Tells old readers how long the last hole is.
   std::string map = map_of(segments);
   map.resize((map.size() + kBlock - 1) / kBlock * kBlock, '\0');
   std::uint64_t stored = 0;

@@ -26,7 +26,7 @@ struct Segment {
 
 class TarStream {
  public:
-  // Takes the next bytes of the archive. What it fails with ends the archive.
+  // Takes the next bytes of the archive. An error of it ends the archive.
   using Put = std::function<Result<void>(std::string_view)>;
 
   explicit TarStream(Put put) : put_(std::move(put)) {}
@@ -35,17 +35,18 @@ class TarStream {
   Result<void> add_link(const std::string& path,
                         const struct stat& status,
                         std::string_view target);
-  // The regular file `fd`, of which `status` is: exactly the size and the data that it has now.
-  // What it loses meanwhile is filled up with zeros. kInvalid for one in too many pieces.
+  // Adds the regular file `fd`, whose status is `status`: exactly the size and the data that it has
+  // now. What it loses meanwhile becomes zeros. kInvalid for a file in too many pieces.
   Result<void> add_file(const std::string& path, const struct stat& status, int fd);
-  // A further name of a file that was added.
+  // Adds another name of a file that was added.
   Result<void> add_hard_link(const std::string& path,
                              const struct stat& status,
                              std::string_view target);
-  // A file whose content the caller puts in pieces, behind the first call and before the second.
+  // Adds a file whose content the caller puts in pieces, after the first call and before the
+  // second.
   Result<void> begin_file(const std::string& path, const struct stat& status);
   Result<void> end_file(const struct stat& status);
-  // The end of the archive, which has none without it.
+  // Writes the end of the archive; without this call it has none.
   Result<void> finish();
 
  private:
@@ -59,7 +60,7 @@ class TarStream {
   std::string piece_;
 };
 
-// The data of a file, in order; one segment where it has no holes, or cannot say.
+// The data of a file, in order; one segment if it has no holes, or cannot say.
 Result<std::vector<Segment>> segments_of(int fd, const struct stat& status);
 
 }  // namespace glovebox

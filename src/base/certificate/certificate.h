@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates of X.509 that are made here, and objects of OpenSSL that free themselves.
+// X.509 certificates that we make, and OpenSSL objects that free themselves.
 //
-// Where OpenSSL fails, the result is null and its queue of errors has the reason. Any thread.
+// If OpenSSL fails, the result is null and OpenSSL's error queue has the reason. Any thread.
 #pragma once
 
 #include <openssl/bio.h>
@@ -30,18 +30,18 @@ using Memory = std::unique_ptr<BIO, Deleter<BIO_free>>;
 
 struct CertificateOrder {
   std::string name;            // Of its subject.
-  std::chrono::hours lasts{};  // From now; it began an hour ago, for clocks that are late.
-  // Kinds (NID_…) and values in OpenSSL's notation, which the caller has to keep clean.
+  std::chrono::hours lasts{};  // From now; valid since an hour ago, for clocks that are slow.
+  // Kinds (NID_…) and values in OpenSSL's notation; the caller must keep them clean.
   std::vector<std::pair<int, std::string>> extensions;
 };
 
-// For `key`, signed by the issuer with its key; where the issuer is null, by itself.
+// For `key`, signed by the issuer with its key; self-signed if the issuer is null.
 Certificate make_certificate(const CertificateOrder& order,
                              EVP_PKEY* key,
                              X509* issuer,
                              EVP_PKEY* issuer_key);
 
-// A stream that reads as this text, which outlives it.
+// A stream that reads as this text; the text must outlive it.
 Memory memory_of(std::string_view text);
 
 }  // namespace glovebox::openssl

@@ -29,8 +29,8 @@ Result<void> bound(__rlimit_resource what, std::uint64_t soft, std::uint64_t har
   return ::setrlimit(what, &limit) == 0 ? Result<void>() : Error::from_errno("setrlimit");
 }
 
-// In a user namespace of its own anybody may change the root. Where there is none to be had, root
-// may do so all the same. No id is mapped: files are made with the id that the process has outside.
+// In a user namespace of its own anybody may change the root. If none can be had, root may do so
+// all the same. No id is mapped: files are made with the id that the process has outside.
 Result<void> enter_root() {
   (void)::unshare(CLONE_NEWUSER);
   if (::chroot(".") != 0 || ::chdir("/") != 0) {
@@ -67,7 +67,7 @@ Result<void> confine_self(const Bounds& bounds, Root root, std::span<const sock_
   if (kBoundsMemory) {
     GB_TRY(bound(RLIMIT_AS, bounds.memory, bounds.memory));
   }
-  // A second between the signal that says why and the one that needs no filter's leave.
+  // SIGXCPU names the cause; a program that holds it off gets SIGKILL a second later.
   GB_TRY(bound(RLIMIT_CPU, bounds.cpu_seconds, bounds.cpu_seconds + 1));
   GB_TRY(bound(RLIMIT_FSIZE, bounds.file_size, bounds.file_size));
   GB_TRY(bound(RLIMIT_CORE, 0, 0));

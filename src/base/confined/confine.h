@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of a confined program: what it gives up before it reads a byte that may be made to
+// The inside of a confined program: what it gives up before it reads a byte that may be crafted to
 // hurt it. run_confined() (base/confined/program.h) is the outside.
 #pragma once
 
@@ -16,10 +16,10 @@ struct Bounds {
   std::uint64_t memory = 0;       // Bytes of address space.
   std::uint64_t cpu_seconds = 0;  // Of processor time; at their end it is killed.
   std::uint64_t file_size = 0;    // Bytes of any one file that it writes.
-  // The kernel's way, which takes the end of the thread that started it for the end of its parent.
+  // By the kernel, which takes the end of the thread that started it for the end of its parent.
   // False for a program that notices by a socket.
   bool ends_with_parent = true;
-  unsigned descriptors = 3;  // Which it keeps: 0, 1 and so on. The others are closed.
+  unsigned descriptors = 3;  // How many it keeps: 0, 1 and so on. The others are closed.
 };
 
 enum class Root {
@@ -27,14 +27,14 @@ enum class Root {
   kEnter,  // The working directory becomes the root of the file system, and nothing else is there.
 };
 
-// Leaves this process the bounds, the root and the calls of the filter: no capabilities, no way to
-// new ones, and its end when its parent ends (unless the bounds say otherwise). Irrevocable, also
-// where it fails: the caller is then to end. Works for root and, where user namespaces are allowed,
+// Leaves this process only the bounds, the root and the calls of the filter: no capabilities, no
+// way to gain any, and it ends when its parent ends (unless the bounds say otherwise). Irrevocable
+// even if it fails: the caller must then end. Works for root and, if user namespaces are allowed,
 // for anybody. Requires a single thread.
 Result<void> confine_self(const Bounds& bounds, Root root, std::span<const sock_filter> filter);
 
-// Says on standard error why the work failed, and returns the exit status with which
-// run_confined() knows the error's code; 0 for success.
+// Says on standard error why the work failed, and returns the exit status by which run_confined()
+// knows the error's code; 0 for success.
 int exit_status_of(const Result<void>& done);
 
 }  // namespace glovebox::confined

@@ -16,7 +16,7 @@
 
 namespace glovebox::confined {
 
-// What libc needs to have a heap, to end, and to go on after a stop.
+// What libc needs to have a heap, to end, and to continue after a stop.
 inline constexpr std::array<std::uint32_t, 13> kMemoryAndEnd = {
     SYS_mmap,         SYS_munmap,          SYS_mremap,       SYS_brk,        SYS_madvise,
     SYS_mprotect,     SYS_futex,           SYS_exit,         SYS_exit_group, SYS_getrandom,

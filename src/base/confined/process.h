@@ -13,15 +13,16 @@
 
 namespace glovebox::confined {
 
-// A socket to speak with a process. A reader of it that is gone is an error of send(2), where that
-// of a pipe would be a signal.
+// A socket to speak with a process. If its reader is gone, send(2) fails, where writing to a pipe
+// would raise a signal.
 struct Channel {
   UniqueFd ours;
-  UniqueFd theirs;  // To be closed by us once the process has started.
+  UniqueFd theirs;  // We must close it once the process has started.
 };
 Result<Channel> make_channel();
 
-// Killed, and waited for, at the latest when this goes. One thread at a time.
+// The process is killed and waited for at the latest when this object is destroyed. One thread at a
+// time.
 class Process {
  public:
   struct Start {
@@ -31,8 +32,8 @@ class Process {
     // What becomes its descriptors 0, 1, 2 and so on. They stay the caller's.
     std::vector<int> descriptors{};
   };
-  // kUnsupported where the program is not installed. It gets an empty environment, a process group
-  // of its own and signals as they are by default. Thread-safe.
+  // kUnsupported if the program is not installed. The process gets an empty environment, a process
+  // group of its own and default signal handling. Thread-safe.
   static Result<Process> start(const Start& start);
 
   Process(Process&& other) noexcept;
@@ -41,12 +42,12 @@ class Process {
   Process& operator=(const Process&) = delete;
   ~Process();
 
-  // Readable when it has ended. Ours.
+  // Readable when the process has ended. Owned by this object.
   [[nodiscard]] int pidfd() const { return pidfd_.get(); }
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   void kill() const;
-  // Waits for its end, and returns how that was (waitpid(2)). Once.
+  // Waits for its end, and returns its wait status (waitpid(2)). Call it once.
   int wait();
 
  private:

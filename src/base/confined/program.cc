@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostComplaint = 4'000;
 constexpr std::chrono::milliseconds kLookEvery{100};
 
-// Bytes that a process has written so far (proc(5), io); nothing where we may not know.
+// Bytes that a process has written so far (proc(5), io); nothing if we may not know.
 std::optional<std::uint64_t> written_by(pid_t pid) {
   const UniqueFd file(
       ::open(("/proc/" + std::to_string(pid) + "/io").c_str(), O_RDONLY | O_CLOEXEC));
@@ -56,7 +56,8 @@ class Conversation {
         deadline_(Clock::now() + job.time),
         next_look_(job.wanted ? Clock::now() : Clock::now() + kLookEvery) {}
 
-  // Until the program has ended and all that it said is read; or nothing, until it has finished.
+  // Runs until the program has ended and all that it said is read, and returns its wait status; or
+  // until it has `finished`, and returns nothing.
   Result<std::optional<int>> hold() {
     bool ended = false;
     while (!ended || output_ || complaint_) {

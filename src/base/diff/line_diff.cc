@@ -61,7 +61,7 @@ std::optional<std::vector<Step>> way(const std::vector<std::size_t>& a,
   std::vector<std::vector<long>> trace;
   std::size_t steps = 0;
   for (long d = 0; d <= most; ++d) {
-    // Of each round only the diagonals that it can have reached.
+    // Keeps of each round only the diagonals that it can have reached.
     trace.emplace_back(furthest.begin() + (most + 1 - d), furthest.begin() + (most + 2 + d));
     for (long k = -d; k <= d; k += 2) {
       const bool down = k == -d || (k != d && at(furthest, k - 1) < at(furthest, k + 1));

@@ -8,7 +8,7 @@
 
 namespace glovebox {
 
-// A run of lines that both texts have, or one has alone.
+// A run of lines that both texts have, or only one has.
 struct DiffRun {
   enum class Kind { kSame, kRemoved, kAdded };
   Kind kind = Kind::kSame;
@@ -23,9 +23,10 @@ std::vector<std::string_view> lines_of(std::string_view text);
 // Steps that a comparison may take: some tens of milliseconds.
 inline constexpr std::size_t kDiffEffort = 20'000'000;
 
-// What makes `after` of `before`, in order. The fewest changes (Myers, "An O(ND) Difference
-// Algorithm and Its Variations", 1986), unless finding them would take more than `effort` steps:
-// then all between the common beginning and the common end is removed and added.
+// The runs that turn `before` into `after`, in order. The fewest changes (Myers, "An O(ND)
+// Difference Algorithm and Its Variations", 1986), unless finding them would take more than
+// `effort` steps: then everything between the common beginning and the common end is removed and
+// added.
 std::vector<DiffRun> diff_lines(const std::vector<std::string_view>& before,
                                 const std::vector<std::string_view>& after,
                                 std::size_t effort = kDiffEffort);

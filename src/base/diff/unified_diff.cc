@@ -30,7 +30,7 @@ void put_line(Hunk& hunk, char sign, std::string_view line) {
   hunk.new_count += sign == '-' ? 0 : 1;
 }
 
-// "12,3"; the line before where there is none, as every patch has it.
+// "12,3"; for no lines, the number of the line before, as in every patch.
 std::string range(std::size_t first, std::size_t count) {
   return std::to_string(count == 0 ? first : first + 1) +
          (count == 1 ? "" : "," + std::to_string(count));

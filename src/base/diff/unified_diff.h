@@ -16,12 +16,12 @@ struct UnifiedDiff {
   std::size_t removed = 0;
 };
 
-// `effort` as of diff_lines().
+// `effort` as in diff_lines().
 UnifiedDiff unified_diff(std::string_view before,
                          std::string_view after,
                          std::size_t effort = kDiffEffort);
 
-// Whether nobody wants to read it by lines: there is a zero byte near its beginning.
+// Whether it is not meant to be read by lines: there is a zero byte near its beginning.
 bool looks_binary(std::string_view content);
 
 }  // namespace glovebox

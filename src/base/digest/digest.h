@@ -49,7 +49,7 @@ class BytesHash {
   SHA256_CTX state_{};
 };
 
-// The SHA-256 of what can still be read from `fd`, alone: as sha256sum(1) prints it.
+// The SHA-256 of what can still be read from `fd`, as sha256sum(1) prints it but without a name.
 Result<std::string> hash_of_file(int fd);
 
 }  // namespace glovebox

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON library, whose code json.cc and ordered_json.cc compile once for all who include this.
+// The JSON library, whose code json.cc and ordered_json.cc compile once for all files that include
+// this.
 //
-// Include this and not <nlohmann/json.hpp>, of which each unit would compile the parser and the
+// Include this and not <nlohmann/json.hpp>: with that, each unit would compile the parser and the
 // writer again, in some four seconds.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alarm: a thread waits for a time that others choose. Setting it costs one system call and wakes
-// nobody before that time, as a condition variable would.
+// Alarm: a thread waits for a time that others choose. Setting it costs one system call and, unlike
+// a condition variable, wakes nobody before that time.
 #pragma once
 
 #include <sys/timerfd.h>
@@ -15,12 +15,12 @@
 
 namespace glovebox::sys {
 
-// Any thread may set it; one waits. Without a descriptor to be had it rings every kInstead.
+// Any thread may set it; one waits. If no descriptor can be had, it rings every kInstead.
 class Alarm {
  public:
   using Clock = std::chrono::steady_clock;  // CLOCK_MONOTONIC
 
-  // In place of what was set before.
+  // Replaces what was set before.
   void set(Clock::time_point when) const {
     // Zero would be never.
     const auto at =
@@ -32,7 +32,7 @@ class Alarm {
     (void)::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &times, nullptr);
   }
 
-  // Until it has rung since the last wait.
+  // Waits until it has rung since the last wait.
   void wait() const {
     std::uint64_t count = 0;
     while (::read(timer_.get(), &count, sizeof count) < 0) {

@@ -4,7 +4,7 @@
 // A path is walked from the directory's own descriptor without following a single link and without
 // ever leaving it (openat2(2), RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS), so
 // no swap and no race can lead elsewhere. A kernel without that call (gVisor, Linux before 5.6) is
-// asked for one component at a time, which is slower and as safe.
+// asked for one component at a time, which is slower but as safe.
 #pragma once
 
 #include <cstdint>

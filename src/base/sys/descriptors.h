@@ -17,7 +17,7 @@ namespace glovebox::sys {
 inline constexpr std::size_t kMaxPassed = 253;
 
 // As send(2) with MSG_NOSIGNAL and `flags`; the descriptors travel with the first of the bytes.
-// Requires: passed.size() <= kMaxPassed, and some bytes.
+// Requires: passed.size() <= kMaxPassed, and at least one byte.
 ssize_t send_with(int socket, std::string_view bytes, std::span<const int> passed, int flags);
 
 // As recv(2) with `flags`. Appends what came with the bytes, close-on-exec. There is room for all

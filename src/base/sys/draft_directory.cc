@@ -47,7 +47,8 @@ UniqueFd lock_directory(const std::string& path, int how) {
 }
 
 Result<DraftDirectory> make_draft_directory(const std::string& directory) {
-  // Before it is locked, who removes what nobody holds may take it away: then another one.
+  // Before it is locked, a process that removes what nobody holds may remove it: then we make
+  // another.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::string path = unnamed_in(directory);
     if (path.empty()) {
@@ -73,7 +74,7 @@ void sweep_drafts(const std::string& directory) {
     if (!at->path().filename().string().starts_with(kUnnamed)) {
       continue;
     }
-    // Until it is gone: a builder that has just made one of this name makes another one then.
+    // Held until it is gone: a builder that has just made it then makes another one.
     if (const UniqueFd held = lock_directory(path, LOCK_EX | LOCK_NB)) {
       (void)sys::remove_tree(path);
     }

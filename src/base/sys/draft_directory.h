@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Directories that are filled without a name and get it by one rename, so that a name always stands
-// for a whole one: what the stores of layers and of templates are made of.
+// Directories that are filled without a name and get one by a single rename, so that a name always
+// means a whole directory: what the stores of layers and of templates are made of.
 //
-// Whoever fills or uses one holds a lock on it (flock(2)), which the kernel drops with the process;
-// what nobody holds can be removed.
+// A process that fills or uses one holds a lock on it (flock(2)), which the kernel drops with the
+// process; a directory that nobody holds can be removed.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@
 
 namespace glovebox {
 
-// What begins so has no name yet, or no longer.
+// A directory whose entry begins so has no name yet, or no longer.
 inline constexpr std::string_view kUnnamed = ".build-";
 
 // Whether the directory that was opened still has that name.
 bool is_named(int fd, const std::string& path);
 
-// A lock on the directory that has this name, `how` as flock(2) takes it; nothing where there is
-// none, or where flock(2) refuses.
+// A lock on the directory that has this name, `how` as flock(2) takes it; nothing if there is no
+// such directory, or if flock(2) refuses.
 UniqueFd lock_directory(const std::string& path, int how);
 
 struct DraftDirectory {
@@ -29,15 +29,15 @@ struct DraftDirectory {
   UniqueFd lock;  // Exclusive.
 };
 
-// A new one in `directory`, into which other users may look. kUnavailable where somebody removes
-// each before it is locked.
+// Makes a draft in `directory`; other users may look into the draft. kUnavailable if somebody
+// removes each one before it is locked.
 Result<DraftDirectory> make_draft_directory(const std::string& directory);
 
-// Removes from `directory` all without a name that nobody holds.
+// Removes from `directory` each directory without a name that nobody holds.
 void sweep_drafts(const std::string& directory);
 
-// Takes its name from a directory that the caller holds a lock on, however long its removal lasts
-// then. Returns what it is called now; empty where it could not be renamed.
+// Takes the name away from a directory that the caller holds a lock on, so that removing it may
+// take long. Returns what it is called now; empty if it could not be renamed.
 std::string take_name(const std::string& directory, const std::string& path);
 
 }  // namespace glovebox

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where that lies which belongs to a program of ours: its other programs, the agents, the file
-// server.
+// Where to find what belongs to a program of ours: its other programs, the agents, the file server.
 #pragma once
 
 #include <string>
@@ -14,7 +13,7 @@ namespace glovebox::sys {
 // proc(5)), libexec/glovebox beside that, and /usr/libexec/glovebox. Not empty.
 Result<std::vector<std::string>> installed_directories();
 
-// A hint: to run the program `install` of such a directory, as root where this user may not write
+// A hint to run the program `install` of such a directory, as root if this user may not write
 // there.
 std::string run_installer(const std::string& directory);
 

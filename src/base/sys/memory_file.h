@@ -13,7 +13,7 @@
 
 namespace glovebox::sys {
 
-// One that reads as these bytes, from its beginning; closed on exec.
+// A file that reads as these bytes, from its beginning; closed on exec.
 inline Result<UniqueFd> memory_file(std::string_view bytes = {}) {
   UniqueFd file(::memfd_create("glovebox", MFD_CLOEXEC));
   if (!file || !write_all(file.get(), bytes) || ::lseek(file.get(), 0, SEEK_SET) != 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file system in memory that is mounted nowhere yet, for who attaches it later (move_mount(2)).
+// A file system in memory that is mounted nowhere yet, for a caller that attaches it later
+// (move_mount(2)).
 #pragma once
 
 #include "base/result.h"

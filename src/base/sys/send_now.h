@@ -14,8 +14,8 @@
 
 namespace glovebox::sys {
 
-// Sends of `bytes` what the stream socket takes without waiting, the descriptors with the first of
-// them. Returns how many went, or nothing where the other end is gone: errno says why.
+// Sends as many of `bytes` as the stream socket takes without waiting, and the descriptors with the
+// first of them. Returns how many went, or nothing if the other end is gone: errno says why.
 inline std::optional<std::size_t> send_now(int socket,
                                            std::string_view bytes,
                                            std::span<const int> passed = {}) {

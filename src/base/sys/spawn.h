@@ -16,7 +16,7 @@
 #include "base/sys/raw.h"
 
 // For functions that such a child calls: the calls that a sanitizer would put into them keep their
-// books in the thread-local storage, which here is the parent's.
+// records in thread-local storage, which here is the parent's.
 #define GB_NO_SANITIZER [[gnu::no_sanitize("address", "thread", "undefined")]]
 
 namespace glovebox::sys {
@@ -53,8 +53,8 @@ GB_NO_SANITIZER inline long spawn(
 
 }  // namespace detail
 
-// clone(2). `flags` hold CLONE_VM and the signal at its end; `stack_top` is aligned to 16 bytes.
-// Answers the pid, or a negative errno.
+// clone(2). `flags` hold CLONE_VM and the signal of the child's end; `stack_top` is aligned to 16
+// bytes. Answers the pid, or a negative errno.
 GB_NO_SANITIZER inline long clone_on_stack(unsigned long flags,
                                            void* stack_top,
                                            ChildMain main,
@@ -63,14 +63,14 @@ GB_NO_SANITIZER inline long clone_on_stack(unsigned long flags,
                        main, argument);
 }
 
-// False where a system call filter refuses clone3(2), as those of container engines do.
+// False if a system call filter refuses clone3(2), as those of container engines do.
 inline bool has_clone3() {
   static const bool kKnown = sys::raw(SYS_clone3, nullptr, 0) != -ENOSYS;
   return kKnown;
 }
 
-// Undoes what the parent handles and ignores. An exec would clear handlers, but leave ignored what
-// is ignored.
+// Resets the signals that the parent handles or ignores. An exec would clear handlers, but keep
+// ignored signals ignored.
 GB_NO_SANITIZER inline void signals_by_default() noexcept {
   constexpr int kSignals = 64;
   // SIG_DFL is zero, and so is the rest of an action that has no handler.
@@ -80,9 +80,9 @@ GB_NO_SANITIZER inline void signals_by_default() noexcept {
   }
 }
 
-// clone3(2), with CLONE_VM and a stack in its arguments. Where that is refused it is clone(2),
-// unless a cgroup to be born in needs clone3; the child then keeps its parent's signal handlers,
-// and clears them itself (child::Plan::clear_handlers).
+// clone3(2), with CLONE_VM and a stack in its arguments. If that is refused, uses clone(2), unless
+// a cgroup to be born in needs clone3; the child then keeps its parent's signal handlers, and
+// clears them itself (child::Plan::clear_handlers).
 template <typename Arguments>
 GB_NO_SANITIZER long clone3_on_stack(const Arguments& arguments,
                                      ChildMain main,

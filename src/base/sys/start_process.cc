@@ -27,7 +27,7 @@ class Actions {
     }
     const int count = static_cast<int>(process.descriptors.size());
     for (int at = 0; at < count; ++at) {
-      // Above all of its numbers, so that putting one in its place covers no other.
+      // Above all of its numbers, so that putting one in its place overwrites no other.
       UniqueFd copy(
           ::fcntl(process.descriptors[static_cast<std::size_t>(at)], F_DUPFD_CLOEXEC, count));
       if (!copy) {
@@ -37,7 +37,7 @@ class Actions {
       copies_.push_back(std::move(copy));
     }
     if (count > 0) {
-      // Also what we inherited ourselves, which need not close on exec.
+      // Also closes what we inherited ourselves, which need not be close-on-exec.
       (void)::posix_spawn_file_actions_addclosefrom_np(&actions_, count);
     }
     return {};

@@ -16,19 +16,19 @@ struct NewProcess {
   // A path; or a name, which is looked for in PATH.
   std::string program{};
   std::vector<std::string> words{};  // Its argv.
-  // "NAME=value" each; without any, ours.
+  // "NAME=value" each; absent: ours.
   std::optional<std::vector<std::string>> environment{};
-  // What it finds at 0, 1, 2 and so on; it gets no others. None at all: it inherits ours.
+  // The descriptors that it finds at 0, 1, 2 and so on; it gets no others. Empty: it inherits ours.
   std::vector<int> descriptors{};
   int directory = -1;  // That it starts in; if negative, ours.
   enum class Group { kOurs, kItsOwn, kItsOwnSession } group = Group::kOurs;
-  // No signal is blocked in it, and SIGPIPE ends it. What else we ignore it ignores too, unless
-  // this is set.
+  // No signal is blocked in it, and SIGPIPE ends it. It also ignores the other signals that we
+  // ignore, unless this is set.
   bool all_signals_default = false;
 };
 
-// Its pid: the caller waits for it. Fails with the error "start WORD", whose os_error() is ENOENT
-// where there is no such program.
+// Returns its pid: the caller must wait for it. Fails with the error "start WORD", whose os_error()
+// is ENOENT if there is no such program.
 Result<pid_t> start_process(const NewProcess& process);
 
 // Waits as long as it takes; returns the status, as waitpid(2) has it. Requires: a child of ours

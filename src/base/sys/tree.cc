@@ -58,10 +58,10 @@ Result<void> remove_tree(const std::string& path) { return remove_tree_at(AT_FDC
 
 Result<void> remove_tree_at(int parent, const std::string& name) {
   // An explicit stack, and one descriptor a level: no depth that a guest chose overflows ours. A
-  // tree deeper than our descriptors go is taken off from below in several rounds.
+  // tree deeper than our descriptors go is removed from below in several rounds.
   constexpr std::size_t kMaxOpen = 256;
-  // What appeared in a directory behind the place that was read, as others still write to it, or as
-  // its file system leaves out some of very many.
+  // For entries that appear behind the place that was read, because others still write to the
+  // directory, or because its file system leaves out some of very many.
   int more_rounds = 16;
   std::uint64_t lifts = 0;
   for (;;) {

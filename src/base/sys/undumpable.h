@@ -6,9 +6,9 @@
 
 namespace glovebox::sys {
 
-// From now on nobody reads or writes the memory of this process, or takes its descriptors, but who
-// may trace every process of this machine (ptrace(2)). Its files in /proc belong to root. Holds
-// until an exec; counts for processes that share the memory as well. It leaves no core dump.
+// From now on, only those who may trace every process of this machine (ptrace(2)) can read or write
+// the memory of this process, or take its descriptors. Its files in /proc belong to root. Holds
+// until an exec; applies to processes that share the memory as well. It leaves no core dump.
 inline void become_undumpable() noexcept { (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
 }  // namespace glovebox::sys

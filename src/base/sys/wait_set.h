@@ -9,9 +9,9 @@
 
 namespace glovebox::sys {
 
-// Readable as soon as one of them is, or as soon as its other side has closed its end. With
-// `only_ends`, of these only the end counts: what is to be read there is for somebody else.
-// They stay open at least as long.
+// Readable as soon as one of `fds` is, or as soon as the other side of one has closed its end. Of
+// `only_ends` only the closing counts: what can be read there is for somebody else. All of them
+// must stay open at least as long.
 Result<UniqueFd> readable_with(std::span<const int> fds, std::span<const int> only_ends);
 
 }  // namespace glovebox::sys

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing as many bytes as are meant, to what takes them sooner or later.
+// Writing all of the given bytes, to something that takes them sooner or later.
 #pragma once
 
 #include <unistd.h>
@@ -17,7 +17,7 @@ inline bool write_all(int fd, std::string_view bytes) {
     if (put > 0) {
       bytes.remove_prefix(static_cast<std::size_t>(put));
     } else if (put == 0) {
-      errno = EIO;  // No device that takes nothing of something will ever take it.
+      errno = EIO;  // A device that takes no byte now never will.
       return false;
     } else if (errno != EINTR) {
       return false;

@@ -39,7 +39,7 @@ Result<std::string> read_all(int fd, const std::string& path) {
   }
 }
 
-// Whether anything has that name, in directories that are not links.
+// Whether anything has that name, with no links among its directories.
 Result<bool> is_there(int directory_fd, const std::string& path) {
   const auto place = place_below(directory_fd, path);
   struct stat status {};
@@ -58,14 +58,13 @@ Result<bool> is_there(int directory_fd, const std::string& path) {
   return Error::from_errno("stat " + printable(path));
 }
 
-// Whether `path` can become a file although one of its directories was a file of the checkout, or
-// it was itself a directory: only if the changes delete what is in the way.
+// Whether the changes delete `path`. Only then can a new file replace it, or be below it.
 bool is_deleted(const std::vector<Change>& changes, std::string_view path) {
   const auto found = std::ranges::lower_bound(changes, path, {}, &Change::path);
   return found != changes.end() && found->path == path && found->kind == Change::Kind::kDeleted;
 }
 
-// Why the directories in front of a new file cannot be made; nothing where they can.
+// Why the directories above a new file cannot be made; nothing if they can.
 std::optional<std::string> parent_problem(int directory_fd,
                                           const std::vector<Change>& changes,
                                           const std::string& path) {
@@ -89,7 +88,8 @@ std::optional<std::string> parent_problem(int directory_fd,
   return std::nullopt;
 }
 
-// A directory in the way of a new file: it goes with its last file, which only changes may delete.
+// Whether a directory in the way of a new file goes with its last file: the changes must delete all
+// of its files.
 bool goes_with_its_files(int directory_fd,
                          const CheckoutFiles& before,
                          const std::vector<Change>& changes,
@@ -119,7 +119,7 @@ mode_t mask_of_this_process() {
   return mask;
 }
 
-// What git does: a file is executable for those who may read it, or for nobody.
+// As git does: a file is executable for those who may read it, or for nobody.
 mode_t with_execution(mode_t mode, bool executable) {
   return executable ? mode | ((mode & 0444U) >> 2U) : mode & ~static_cast<mode_t>(0111);
 }
@@ -300,7 +300,7 @@ Result<void> apply_changes(int directory_fd,
     ++done;
     return made;
   };
-  // What is removed makes room, as where a directory becomes a file.
+  // Removals first: they make room, for example where a directory becomes a file.
   for (const Change& change : changes) {
     if (change.kind == Change::Kind::kDeleted) {
       GB_TRY(checked(application.remove(change)));

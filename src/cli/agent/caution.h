@@ -8,12 +8,12 @@ namespace glovebox::cli {
 
 enum class Caution {
   kNone,
-  kPerson,  // Taken over only where a person has seen it.
+  kPerson,  // Taken over only if a person has seen it.
   kNever,
 };
 
-// What [files.write] of the shipped policy `coding-agent` says of a path in a checkout: of what it
-// asks about, a person decides.
+// What [files.write] of the shipped policy `coding-agent` says about a path in a checkout: a person
+// decides about the paths that it asks about.
 Caution caution_about(std::string_view path);
 
 }  // namespace glovebox::cli

@@ -31,7 +31,7 @@ std::string quoted(const char* side, const std::string& path) {
   return text + "\"";
 }
 
-// A name with a space ends where a tabulator follows it.
+// A tab marks the end of a name that has a space.
 std::string name_line(const char* sign, const char* side, const std::string& path) {
   return sign + quoted(side, path) + (path.contains(' ') ? "\t" : "") + "\n";
 }

@@ -13,13 +13,13 @@
 namespace glovebox::cli {
 
 struct ChangeText {
-  std::string patch;  // As `git apply` takes it; of binary files only that they differ.
+  std::string patch;  // As `git apply` takes it; for binary files only that they differ.
   std::size_t added = 0;
   std::size_t removed = 0;
   bool binary = false;  // Or too large to be compared by lines.
 };
 
-// `before` is what the file was, and `old` its content; neither for one that is added.
+// `before` is what the file was, and `old` its content; null and empty for an added file.
 ChangeText change_text(const Change& change, const CheckoutFile* before, std::string_view old);
 
 // "M src/main.c  +3 -1"

@@ -21,11 +21,11 @@ constexpr std::size_t kMostLeftBehind = 10'000;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-// Git's own directory, also by the names under which other file systems know it.
+// Whether it is git's own directory, also under the names that other file systems take for it.
 bool is_git_directory(std::string_view name) {
   std::string plain;
   for (std::size_t i = 0; i < name.size(); ++i) {
-    // Characters that HFS+ does not see: U+200B to U+200F, U+202A to U+202E, U+206A to U+206F,
+    // Characters that HFS+ ignores: U+200B to U+200F, U+202A to U+202E, U+206A to U+206F,
     // U+FEFF.
     const std::string_view three = name.substr(i, 3);
     if (three == "\xEF\xBB\xBF" ||
@@ -44,7 +44,7 @@ bool is_git_directory(std::string_view name) {
 
 bool has_control(std::string_view text) { return !is_utf8(text) || printable(text) != text; }
 
-// What of a path leads to a directory called as git's, and it; empty where none is.
+// The path up to and including a directory with git's name; empty if there is none.
 std::string_view git_directory_in(std::string_view path) {
   for (std::size_t at = 0; at < path.size();) {
     const std::size_t slash = std::min(path.find('/', at), path.size());
@@ -166,7 +166,7 @@ class Comparison {
 
   Result<void> add(Change change) {
     if (auto problem = path_problem(change.path)) {
-      // Of a whole repository, one line says it.
+      // One line is enough for a whole repository.
       const std::string_view git = git_directory_in(change.path);
       const bool is_known = !git.empty() && !git_directories_.emplace(git).second;
       return is_known
@@ -248,7 +248,7 @@ std::optional<std::string> link_problem(std::string_view path, std::string_view 
   if (target.empty()) {
     return std::nullopt;
   }
-  // "a/", "./a": the same as "a", and nobody needs them.
+  // This also refuses "a/" and "./a": they are the same as "a", and nobody needs them.
   if (auto problem = path_problem(target)) {
     return target.contains("..") ? out : "the target of the link: " + *problem;
   }

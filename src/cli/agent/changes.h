@@ -19,9 +19,9 @@ struct Change {
   enum class Kind { kAdded, kModified, kDeleted };
   std::string path;
   Kind kind = Kind::kModified;
-  bool is_link = false;     // Now; a deleted one has neither.
+  bool is_link = false;     // Now; false for a deleted file.
   bool executable = false;  // Likewise.
-  std::string content{};    // The whole of it, or where the link leads.
+  std::string content{};    // The whole content, or where the link leads.
 };
 
 // What is not taken over, and why.
@@ -43,11 +43,11 @@ struct ChangeLimits {
   std::uint64_t archive = 64ULL << 30;
 };
 
-// What the sandbox says of the files in it.
+// What the sandbox says about the files in it.
 struct FilesInside {
-  // Those that git tracks or would add there. Without git, all files count.
+  // The files that git tracks or would add there. Without git, all files count.
   std::optional<std::set<std::string>> counted{};
-  // Neither files nor links nor directories, or not readable.
+  // Paths that are neither files nor links nor directories, or that are not readable.
   std::set<std::string> special{};
 };
 
@@ -59,11 +59,11 @@ Result<Changes> read_changes(int archive_fd,
                              const FilesInside& inside,
                              const ChangeLimits& limits);
 
-// Why no file of this name is ever written; nothing where it may be.
+// Why no file of this name is ever written; nothing if one may be.
 std::optional<std::string> path_problem(std::string_view path);
-// Why a link at `path` that leads to `target` is never made. One that may be made leads to a file
-// of the checkout, whatever other links there are: it climbs only in front, and no further than to
-// the checkout's own directory.
+// Why a link at `path` that leads to `target` is never made; nothing if it may be. A permitted link
+// leads to a file of the checkout, whatever other links there are: only its beginning climbs, and
+// no further than to the checkout's own directory.
 std::optional<std::string> link_problem(std::string_view path, std::string_view target);
 
 }  // namespace glovebox::cli

@@ -51,7 +51,7 @@ std::string name_inside(const std::string& path) {
   return name.empty() || name.front() == '.' || name.front() == '-' ? "checkout" : name;
 }
 
-// The digest is of what was sent, whatever becomes of the file meanwhile.
+// The digest is of the bytes sent, whatever happens to the file meanwhile.
 Result<std::string> send_file(TarStream& tar,
                               const std::function<Result<void>(std::string_view)>& put,
                               const std::string& name,
@@ -126,7 +126,7 @@ Result<Checkout> Checkout::open(const std::string& directory, const CheckoutLimi
     checkout.repository_above_ = checkout.is_repository_ ? "" : found;
   } else if (top.error().code() == ErrorCode::kRefused ||
              ::faccessat(checkout.fd(), ".git", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-    // Without git's own list, all that is ignored would be copied, too.
+    // Without git's own list, all ignored files would be copied, too.
     const bool no_git = top.error().code() == ErrorCode::kUnsupported;
     return Error(no_git ? ErrorCode::kUnsupported : ErrorCode::kInvalid,
                  "cannot read the git repository " + printable(checkout.path_) + ": " +

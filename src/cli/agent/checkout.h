@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checkout that is copied into a sandbox: which of its files, and what they were.
+// A checkout that is copied into a sandbox: which files, and what they were when copied.
 #pragma once
 
 #include <cstdint>
@@ -30,27 +30,27 @@ struct CheckoutLimits {
 
 class Checkout {
  public:
-  // Of a directory. In the top directory of a git repository, the files are those that git tracks
-  // and those that it would add; elsewhere all. kInvalid for what is not a directory, kExhausted
-  // beyond the limits.
+  // Opens a directory. In the top directory of a git repository, the files are those that git
+  // tracks and those that it would add; elsewhere all. kInvalid if it is not a directory,
+  // kExhausted beyond the limits.
   static Result<Checkout> open(const std::string& directory, const CheckoutLimits& limits);
 
-  // Its own directory, by descriptor: nobody who renames it leads us elsewhere.
+  // Its directory, by descriptor: renaming it cannot lead us elsewhere.
   [[nodiscard]] int fd() const { return fd_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
   // What it is called inside: letters, digits, '.', '_' and '-'.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] bool is_repository() const { return is_repository_; }
-  // The full name of its commit, 40 or 64 digits; empty where there is none yet.
+  // The full name of its commit, 40 or 64 digits; empty if there is none yet.
   [[nodiscard]] const std::string& commit() const { return commit_; }
-  // The branch; empty where none is checked out.
+  // The branch; empty if none is checked out.
   [[nodiscard]] const std::string& branch() const { return branch_; }
-  // What git names and is not copied: submodules, repositories inside, special files.
+  // What git lists but is not copied: submodules, repositories inside, special files.
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
-  // The repository that it is only a part of; empty: none.
+  // The repository of which it is only a part; empty: none.
   [[nodiscard]] const std::string& repository_above() const { return repository_above_; }
 
-  // Writes the files to a tar archive, below name(). Returns what they were as they were written.
+  // Writes the files to a tar archive, below name(). Returns what they were when they were written.
   Result<CheckoutFiles> pack(int fd);
   // Writes the history of commit() as git bundles it.
   Result<void> bundle(int fd) const;
@@ -73,7 +73,7 @@ class Checkout {
 };
 
 // The directory that a path of a checkout is in, opened without following a link, and the path's
-// last component. kNotFound where there is no such directory.
+// last component. place_below(): kNotFound if there is no such directory.
 struct PlaceBelow {
   UniqueFd directory;
   std::string name;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostOutput = 256UL << 20;
 constexpr std::size_t kMostComplaint = 4'096;
 
-// Each is stronger than the repository's own configuration.
+// Each overrides the repository's own configuration.
 constexpr std::array kSettings = {
     "core.hooksPath=/dev/null",  "core.fsmonitor=false",
     "core.untrackedCache=false", "core.pager=cat",
@@ -96,7 +96,7 @@ Result<void> run_git(const std::string& directory,
   while (said.ends_with('\n')) {
     said.pop_back();
   }
-  // As of a repository of somebody else, which git refuses to read.
+  // Git refuses to read a repository that belongs to somebody else.
   const bool refused = said.contains("dubious ownership");
   return Error(refused ? ErrorCode::kRefused : ErrorCode::kNotFound,
                "git " + words.front() + " failed" + (said.empty() ? "" : ": " + said));

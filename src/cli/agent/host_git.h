@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostGit: the caller's own git on the caller's own repository, where it may start nothing.
+// HostGit: the caller's own git on the caller's own repository, without starting other programs.
 #pragma once
 
 #include <map>
@@ -11,18 +11,18 @@
 
 namespace glovebox::cli {
 
-// No hooks, no monitor of files, no pager, no editor and no questions, whatever the configuration
-// of the repository says. Variables that lead git to another repository do not count.
+// No hooks, no file monitor, no pager, no editor and no questions, whatever the repository's
+// configuration says. Variables that lead git to another repository are ignored.
 class HostGit {
  public:
   explicit HostGit(std::string directory) : directory_(std::move(directory)) {}
 
-  // What it prints, at most 256 MiB. kNotFound where it fails, with its own words; kUnsupported
-  // where there is no git.
+  // What git prints, at most 256 MiB. kNotFound, in git's own words, if it fails; kRefused if it
+  // distrusts the repository's owner; kUnsupported if there is no git.
   [[nodiscard]] Result<std::string> ask(const std::vector<std::string>& words,
                                         std::string_view input = {},
                                         const std::map<std::string, std::string>& env = {}) const;
-  // Its output goes to a descriptor.
+  // Likewise, with its output to a descriptor.
   [[nodiscard]] Result<void> run(const std::vector<std::string>& words, int output) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files of examples/agents/, as texts in the program.
+// The files of examples/agents/, as texts built into the program.
 #pragma once
 
 #include <span>

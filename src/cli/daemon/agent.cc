@@ -107,7 +107,7 @@ void say_where_they_are(const AgentSession& session, const Checkout& checkout) {
             << " DIR/' copies them, 'glovebox sandbox kill " << session.id() << "' ends it\n";
 }
 
-// The document, or the last event, which is the same.
+// Prints the document, or the last event, which has the same content.
 void print(const Json& document, bool as_event) {
   Json whole = as_event ? Json{{"type", "finished"}} : Json::object();
   whole.update(document);

@@ -20,7 +20,7 @@
 namespace glovebox::cli {
 namespace {
 
-// A person sees no more than this at once; a file that changes has all of it.
+// A person sees no more than this at once; a file for the patch gets everything.
 constexpr std::size_t kMostShownLines = 1'000;
 constexpr std::size_t kMostShownNames = 200;
 
@@ -88,7 +88,7 @@ class Decision {
     return ask();
   }
 
-  // Its text against what is here; of a file that was changed here, none.
+  // The text of the change against what is here; nothing for a file that was changed here.
   [[nodiscard]] std::optional<ChangeText> text_of(const Change& change) const {
     const auto found = before_.find(change.path);
     if (found == before_.end()) {
@@ -194,7 +194,7 @@ class Decision {
     return Outcome::kCommitted;
   }
 
-  // A line of the person; nothing at the end of input and for an interrupt.
+  // A line that the person types; nothing at the end of input or on an interrupt.
   static std::optional<std::string> line_of_person(Interrupts& interrupts) {
     std::string line;
     for (;;) {
@@ -220,7 +220,7 @@ class Decision {
   }
 
   Result<Outcome> ask() {
-    // Before the question: whoever sees it may interrupt us.
+    // Before the question: a person who sees it may interrupt us.
     Interrupts interrupts;
     for (;;) {
       const std::string question = "Apply these changes to " + printable(checkout_.path()) +
@@ -256,7 +256,7 @@ class Decision {
   Decided decided_;
 };
 
-// Moves what is not to be taken over to what is left behind.
+// Moves the changes that must not be taken over to those left behind.
 void heed_cautions(Changes& changes, bool asks_nobody) {
   std::erase_if(changes.changes, [&](const Change& change) {
     const Caution caution = caution_about(change.path);

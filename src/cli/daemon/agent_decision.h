@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of an agent's changes: they are shown, and the person decides, or an option did.
+// Decides about an agent's changes: shows them and asks the person, unless an option has decided.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct DecisionOptions {
   std::string branch;        // Instead of the working files.
   std::string diff;          // A file for the patch; "-" is standard output.
   std::string agent;         // For the message of a commit.
-  bool for_program = false;  // Nobody is shown or asked anything on standard output.
+  bool for_program = false;  // Shows and asks nothing on standard output.
 };
 
 enum class Outcome {
@@ -25,7 +25,7 @@ enum class Outcome {
   kApplied,
   kCommitted,
   kDiscarded,
-  kWritten,  // To the patch, all of them.
+  kWritten,  // All of them, to the patch.
   kKept,     // They are in the sandbox and nowhere else.
 };
 
@@ -49,8 +49,8 @@ struct Decided {
 
 // Shows the changes on standard output and does what the options say, or what the person at the
 // terminal says. With --apply, which asks nobody, files that tools run unasked are left behind
-// (caution_about()). Without either, and with an agent that failed under --apply, they are kept.
-// Errors leave the checkout as it is, or say what of it was changed.
+// (caution_about()). With neither options nor a person, or if the agent failed under --apply or
+// --branch, the changes are kept. Errors leave the checkout as it is, or say what was changed.
 Result<Decided> decide(const DecisionOptions& options,
                        const Checkout& checkout,
                        const CheckoutFiles& before,

@@ -14,7 +14,7 @@ namespace glovebox::cli {
 struct AgentReport {
   std::string agent;
   std::string sandbox;
-  bool kept = false;  // The sandbox is there still.
+  bool kept = false;  // The sandbox still exists.
   std::size_t copied = 0;
   Json command{};  // What the agent said: a glovebox.command/1, or null.
   Decided decided{};

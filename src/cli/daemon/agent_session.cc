@@ -28,8 +28,8 @@ constexpr const char* kBundle = ".glovebox-history";
 constexpr const char* kCounted = ".glovebox-counted";
 constexpr const char* kSpecial = ".glovebox-special";
 
-// $1: the directory, $2: the branch, $3: the history, or nothing. The files stay as they are. What
-// has no history gets a commit of its own, which the agent's changes can be seen against.
+// $1: the directory, $2: the branch, $3: the history, or nothing. The files stay as they are. A
+// directory without history gets a commit, against which the agent's changes can be seen.
 constexpr const char* kMakeRepository = R"(set -e
 cd -- "$1"
 git init -q .
@@ -52,7 +52,7 @@ find . -path ./.git -prune -o \( ! -type f ! -type d ! -type l -o -type f ! -rea
 git -c core.fsmonitor=false ls-files -z --cached --others --exclude-standard > "../$2"
 )";
 
-// Sends what `write` writes to a descriptor.
+// Uploads what `write` writes to its descriptor.
 Result<void> upload(DaemonClient& daemon,
                     Interrupts& interrupts,
                     int& ended_by,
@@ -60,7 +60,7 @@ Result<void> upload(DaemonClient& daemon,
                     const std::function<Result<void>(int fd)>& write) {
   sys::Pipe pipe = GB_TRY(sys::make_pipe());
   Result<void> written;
-  // SIGPIPE is ignored by main(): who reads no more is an error of the write.
+  // main() ignores SIGPIPE: if nobody reads any more, the write fails.
   std::thread writer([&] {
     written = write(pipe.write.get());
     pipe.write.reset();
@@ -86,7 +86,7 @@ Result<void> upload(DaemonClient& daemon,
   pipe.read.reset();
   writer.join();
   line.end();
-  // What was cut off at our end unpacks badly; what was refused there cannot be written here.
+  // An archive cut off at our end fails to unpack there; one refused there cannot be written here.
   return sent || (!written && read_to_end) ? written : Result<void>(sent.error());
 }
 
@@ -272,7 +272,7 @@ Result<int> AgentSession::run_for_program(Json& said) {
 Result<int> AgentSession::run(const ProcessOrder& process, bool terminal) {
   auto status = terminal ? run_in_terminal(order_.daemon, sandbox_, process)
                          : run_process(order_.daemon, sandbox_, process);
-  // Signals that were the agent's end us again; the sandbox stays then.
+  // Signals that went to the agent now end us again; then the sandbox stays.
   sigset_t set;
   (void)::sigemptyset(&set);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
@@ -323,7 +323,7 @@ Result<Changes> AgentSession::changes() {
   auto found = read_changes(pipe.read.get(), before_, inside, {});
   pipe.read.reset();
   copier.join();
-  // Half an archive must not look as if the rest had been deleted.
+  // Half an archive must not make the rest look deleted.
   if (!copied && !cannot_write) {
     return copied.error();
   }

@@ -17,7 +17,7 @@ namespace glovebox::cli {
 struct AgentOrder {
   DaemonOptionsText daemon;
   AgentProfile profile;
-  std::vector<std::string> words;  // The caller's own, behind the profile's.
+  std::vector<std::string> words;  // The caller's own, after the profile's.
   std::string template_name;
   std::string timeout;
   std::vector<std::string> env;
@@ -32,8 +32,8 @@ class AgentSession {
  public:
   // Creates the sandbox and copies the checkout, which must outlive this, into it. The keys of the
   // profile come from our environment and are stored at the daemon only until the sandbox has its
-  // proxy. kInvalid where one is missing. A signal that would end us ends this, leaves nothing of
-  // it, and is in `ended_by`, which is 0 otherwise.
+  // proxy. kInvalid if a key is missing. A signal that would end us ends this call instead: it
+  // leaves nothing behind, and stores the signal in `ended_by`, which is 0 otherwise.
   static Result<AgentSession> start(const AgentOrder& order, Checkout& checkout, int& ended_by);
 
   AgentSession(AgentSession&& other) noexcept;
@@ -43,12 +43,12 @@ class AgentSession {
   // Ends the sandbox, unless it is kept.
   ~AgentSession();
 
-  // Runs the agent, in our terminal where we have one. Its exit status.
+  // Runs the agent, in our terminal if we have one. Returns its exit status.
   Result<int> run();
-  // Runs it without a terminal, and keeps what it said: a glovebox.command/1. Null where it did not
-  // end.
+  // Runs the agent without a terminal, and stores what it said: a glovebox.command/1, or null if
+  // the agent did not end.
   Result<int> run_for_program(Json& said);
-  // What it changed.
+  // What the agent changed.
   Result<Changes> changes();
   // The sandbox stays, until its timeout.
   void keep() { kept_ = true; }

@@ -75,7 +75,7 @@ policy::Assessment assessment_of(const Json& approval) {
   return assessment;
 }
 
-// Code is shown whole, but for control characters: who agrees is to see what they agree to.
+// Shows all of the code, with control characters escaped: people must see what they agree to.
 std::string shown(const Json& approval) {
   std::string text = "kind: " + printable(text_in(approval, "kind")) + "\n";
   if (const std::string sandbox = text_in(approval, "sandbox"); !sandbox.empty()) {

@@ -35,7 +35,7 @@ constexpr const char* kAuditFooter = R"text(Examples:
   glovebox audit head
   glovebox audit key)text";
 
-// What a witness and a public key may have, and what a page asks for.
+// The most bytes of a witness or a public key.
 constexpr std::size_t kMostFile = 64UL << 20;
 constexpr std::chrono::seconds kFollowEvery{1};
 constexpr std::size_t kPageSize = 500;

@@ -12,8 +12,8 @@ namespace glovebox::cli {
 
 void add_serve(CLI::App& app, Action* action);
 
-// Those that use a daemon. Their options are described only when the command line names them, for
-// nobody who asks for something else is to wait. `words` is what follows "--".
+// The commands that use a daemon. Their options are described only if the command line names them,
+// so that no other command has to wait for that. `words` is what follows "--".
 void add_sandbox(CLI::App& app,
                  bool described,
                  const std::vector<std::string>& words,

@@ -35,7 +35,7 @@ ErrorCode code_of(int status) {
     case 403:
       return ErrorCode::kRefused;
     case 404:
-    case 410:  // Of what was there.
+    case 410:  // It was there before.
       return ErrorCode::kNotFound;
     case 409:
       return ErrorCode::kConflict;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DaemonClient: what the commands that use a daemon ask it, and its answers as values.
+// DaemonClient: asks a daemon on behalf of the commands, and returns its answers as values.
 //
 // The daemon may be another machine's, so its answers are checked: their size, how deep they nest,
 // and every type before it is used.
@@ -24,7 +24,7 @@ namespace glovebox::cli {
 
 using Json = nlohmann::ordered_json;
 
-// Options that all of these commands have.
+// Options that all commands that use a daemon have.
 struct DaemonOptionsText {
   std::string url;
   std::string key;
@@ -32,20 +32,21 @@ struct DaemonOptionsText {
   bool json = false;
 };
 void add_daemon_options(CLI::App& command, DaemonOptionsText& options);
-// Those of them that say which daemon.
+// Only the options that say which daemon.
 void add_daemon_address(CLI::App& command, DaemonOptionsText& options);
 
 class DaemonClient {
  public:
-  // Of the options, else of GLOVEBOX_URL and GLOVEBOX_API_KEY, else at the usual socket.
+  // Takes the address and key from the options, else from GLOVEBOX_URL and GLOVEBOX_API_KEY, else
+  // uses the usual socket.
   static Result<DaemonClient> make(const DaemonOptionsText& options);
 
-  // The answer of a request that succeeded; null when it has no body. What the daemon refused is
-  // an Error with its own words.
+  // The answer to a successful request; null if it has no body. If the daemon refuses, the Error
+  // has its words.
   Result<Json> ask(std::string_view method, const std::string& path, const Json& body = Json());
   // The body as it is, for what is not JSON. At most 256 MiB.
   Result<std::string> text(const std::string& path);
-  // A body in pieces; only of a request that succeeded.
+  // The body in pieces, if the request succeeds.
   Result<std::unique_ptr<http::ClientAnswer>> stream(std::string_view method,
                                                      const std::string& path,
                                                      const Json& body,
@@ -53,12 +54,12 @@ class DaemonClient {
   Result<Json> upload(std::string_view method,
                       const std::string& path,
                       const http::Client::BodySource& body);
-  // The same after a body of any length was sent.
+  // Like stream(), after sending a body of any length.
   Result<std::unique_ptr<http::ClientAnswer>> stream_up(std::string_view method,
                                                         const std::string& path,
                                                         std::string_view accept,
                                                         const http::Client::BodySource& body);
-  // Few bytes as they are, on the connection of the request before.
+  // Sends a few bytes as they are, on the connection of the request before.
   Result<Json> send_bytes(std::string_view method, const std::string& path, std::string_view bytes);
   Result<std::unique_ptr<http::WebSocket>> open_websocket(const std::string& path);
 
@@ -74,11 +75,11 @@ class EventLines {
  public:
   explicit EventLines(std::unique_ptr<http::ClientAnswer> answer) : answer_(std::move(answer)) {}
 
-  // Waits for what comes; kOther when `other` is readable before.
+  // Waits for more to come; kOther if `other` is readable before that.
   [[nodiscard]] http::ClientAnswer::Ready await(int other);
   // The next event; nothing at the end. kInvalid for what is not a JSON object.
   Result<std::optional<Json>> next();
-  // Without parsing: for who passes lines on.
+  // The same without parsing, for callers that pass lines on.
   Result<std::optional<std::string>> next_line();
 
  private:
@@ -90,16 +91,16 @@ class EventLines {
 // A JSON text within bounds; kInvalid for anything else.
 Result<Json> parse_answer(std::string_view text);
 
-// A segment of a path, or a value in a query, as a URL has it (RFC 3986, 2.1).
+// Encodes a segment of a path, or a value in a query, for a URL (RFC 3986, 2.1).
 std::string encode(std::string_view text);
 // The same for a path: slashes stay.
 std::string encode_path(std::string_view path);
 
-// Fields of an answer: what is absent or of another type is empty.
+// Fields of an answer: empty, 0 or false if the field is absent or of another type.
 std::string text_in(const Json& object, const char* name);
 std::int64_t number_in(const Json& object, const char* name);
 bool flag_in(const Json& object, const char* name);
-// An empty array where there is none.
+// An empty array if there is none.
 const Json& list_in(const Json& object, const char* name);
 
 }  // namespace glovebox::cli

@@ -17,7 +17,7 @@ std::string default_data_directory() {
 }
 
 std::string daemon_socket(const std::string& data_directory) {
-  // No longer than "keeper.sock" beside it: whatever path has room for that one has for this.
+  // No longer than "keeper.sock" beside it: a path with room for that one has room for this.
   return data_directory + "/api.sock";
 }
 

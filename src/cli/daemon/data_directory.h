@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where `glovebox serve` keeps what lasts, and where its clients look for it.
+// Where `glovebox serve` keeps its lasting data, and where its clients look for it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace glovebox::cli {
 // /var/lib/glovebox as root, else ~/.glovebox.
 [[nodiscard]] std::string default_data_directory();
 
-// The same in words, for help that is the same whoever asks for it: manual pages are made of it.
+// The same in words, for help that does not depend on the user: manual pages are made from it.
 inline constexpr char kDefaultDataDirectory[] =
     " [default: /var/lib/glovebox as root, ~/.glovebox otherwise]";
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox emergency-stop: ends everything of a scope at once, and lets nothing begin until it is
-// lifted.
+// glovebox emergency-stop: ends everything in a scope at once, and lets nothing begin there until
+// the stop is lifted.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>

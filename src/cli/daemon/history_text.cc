@@ -15,7 +15,7 @@ namespace {
 using notebook::Cell;
 using notebook::Output;
 
-// A whole line or several of them, as the terminal may have them.
+// One or more whole lines, with only what a terminal may get.
 std::string lines(std::string_view text, bool colour) {
   std::string shown;
   if (colour) {
@@ -64,7 +64,7 @@ std::string shown(const notebook::Output& output, bool colour) {
   return {};
 }
 
-// The source behind its prompt, whose further lines begin where the first one does.
+// The source after its prompt; its further lines are aligned with the first.
 std::string asked(const Cell& cell) {
   std::string prompt = "In [" + std::to_string(cell.execution_count.value_or(0)) + "]: ";
   const std::string next(prompt.size(), ' ');
@@ -105,7 +105,7 @@ std::string history_text(const notebook::Notebook& history, bool colour) {
   std::string text;
   for (const Cell& cell : history.cells) {
     text += text.empty() ? "" : "\n";
-    // Of Markdown is what we say about cells that are gone.
+    // A Markdown cell is our own note about cells that are gone.
     text += cell.kind == Cell::Kind::kCode ? asked(cell) : lines(cell.source, false);
     for (const notebook::Output& output : cell.outputs) {
       text += shown(output, colour);

@@ -8,12 +8,12 @@
 
 namespace glovebox::cli {
 
-// Each cell with its prompt, its source and what it showed; of pictures only that there are some.
-// Of the guest's control sequences only colours are left, and without `colour` none.
+// Each cell with its prompt, its source and what it showed; for pictures only that there are some.
+// Of the guest's control sequences only colours are left, or none without `colour`.
 std::string history_text(const notebook::Notebook& history, bool colour);
 
-// One JSON object a line: {"type":"cell","execution_count","code"}, then its outputs as the events
-// that an execution has (docs/json.md).
+// One JSON object per line: {"type":"cell","execution_count","code"}, then the cell's outputs as
+// the events of an execution (docs/json.md).
 std::string history_events(const notebook::Notebook& history);
 
 }  // namespace glovebox::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox key: the API keys of a daemon. It takes a key with the scope admin, or its socket.
+// glovebox key: the API keys of a daemon. Needs a key with the scope admin, or the daemon's socket.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
@@ -28,7 +28,7 @@ struct KeyOptionsText {
   std::vector<std::string> scopes;
 };
 
-// "30d" too, which parse_duration() does not know, because no sandbox lasts that long.
+// Also reads "30d", which parse_duration() does not know, because no sandbox lasts that long.
 Result<double> seconds_in(const std::string& text, const char* option) {
   const bool days = text.ends_with('d');
   const auto time = parse_duration(days ? text.substr(0, text.size() - 1) + "h" : text);

@@ -27,7 +27,7 @@ void add_commands(CLI::App& app,
   cli::add_emergency_stop(app, named == "emergency-stop", action);
 }
 
-// "agent", "sandbox exec" and "sandbox ssh" alone.
+// Only "agent", "sandbox exec" and "sandbox ssh".
 bool take_words(const CLI::App& app) {
   if (app.got_subcommand("agent")) {
     return true;

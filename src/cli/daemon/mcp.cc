@@ -70,12 +70,12 @@ Result<void> copy_files(FileClient files, const std::vector<FileToCopy>& wanted)
     return got < 0 ? Result<std::size_t>(Error::from_errno("read the archive"))
                    : Result<std::size_t>(static_cast<std::size_t>(got));
   });
-  pipe.read.reset();  // Who still writes learns that nobody reads.
+  pipe.read.reset();  // So that the writer notices that nobody reads.
   packer.join();
   return packed ? std::move(unpacked) : std::move(packed);
 }
 
-// The end of an execution whose events nobody follows.
+// Installs packages, and waits without following the events.
 Result<void> install(SandboxService& service,
                      const Caller& caller,
                      const std::string& sandbox,
@@ -92,7 +92,7 @@ Result<void> install(SandboxService& service,
              : Error(ErrorCode::kUnavailable, "the packages could not be installed: " + verdict);
 }
 
-// Rules name secrets; their values are the service's to keep.
+// Rules name secrets; the service keeps their values.
 Result<void> store(SandboxService& service, const SecretValues& secrets) {
   for (const auto& [name, value] : secrets) {
     GB_TRY(service.secrets().create(service.unix_peer(), {.name = name, .value = value}));
@@ -141,7 +141,7 @@ Result<mcp::SandboxFeaturesOptions> features_of(const McpOptionsText& text,
 }
 
 Result<int> serve(const McpOptionsText& text) {
-  // Mistakes in the options are told before anything is started.
+  // Report mistakes in the options before starting anything.
   const NetworkOptions network = GB_TRY(parse_network(text));
   (void)GB_TRY(parse_packages(text.packages));
   std::vector<PackageIndex> indexes = GB_TRY(parse_package_indexes(text.package_indexes));

@@ -9,8 +9,8 @@
 
 namespace glovebox::cli {
 
-// Serves on HOST:PORT, which must be of this machine, until `stop_fd` is readable. Whoever reaches
-// it needs no key: there is nothing behind it.
+// Serves on HOST:PORT, which must be of this machine, until `stop_fd` is readable. Clients need no
+// key: there is nothing behind it.
 Result<void> serve_mcp_fixtures(const std::string& listen, int stop_fd);
 
 }  // namespace glovebox::cli

@@ -51,7 +51,7 @@ std::optional<Event> to_event(const Json& said) {
 
 std::string bytes_in(const Json& said) {
   if (const std::string encoded = text_in(said, "base64"); !encoded.empty()) {
-    // Encoded as values of pictures are, so by the decoder of those.
+    // Encoded as the values of pictures are, so their decoder does it.
     constexpr const char* kBinary = "image/png";
     const MimeBundle bundle{{kBinary, Json(encoded).dump()}};
     if (auto bytes = notebook::bytes_of(bundle, kBinary)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands that make something at a daemon have in common: limits and environments, as the
-// fields of a request.
+// What commands that create something at a daemon share: limits and environments, as the fields of
+// a request.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace glovebox::cli {
 
-// {"memory": …}, checked here so that an error names the option; empty where none was given.
+// {"memory": …}, checked here so that an error names the option; empty if none was given.
 Result<Json> limits_json(const LimitsText& limits);
 
-// "NAME=VALUE" each; `option` is named in errors.
+// Each text is "NAME=VALUE"; errors name `option`.
 Result<Json> pairs_json(const std::vector<std::string>& texts, const char* option);
 
 // Network rules, as typed.
@@ -25,14 +25,14 @@ struct RemoteNetworkText {
   std::vector<std::string> secrets;
 };
 void add_network_options(CLI::App& command, RemoteNetworkText& rules);
-// The same without secrets. `who` may connect, in the words of the help.
+// The same without secrets. `who` says in the help who may connect.
 void add_rule_options(CLI::App& command, RemoteNetworkText& rules, const std::string& who);
 
-// The field `network` of a request, checked here so that an error names the option; none where no
-// rule was given.
+// Adds the field `network` to a request, checked here so that an error names the option; adds none
+// if no rule was given.
 Result<void> put_network(Json& request, const RemoteNetworkText& rules);
 
-// A program's text: of a file, or of standard input for "-". At most 8 MiB, as the daemon takes.
+// A program's text: from a file, or from standard input for "-". At most 8 MiB, the daemon's limit.
 Result<std::string> read_program(const std::string& file);
 
 }  // namespace glovebox::cli

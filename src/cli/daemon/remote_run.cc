@@ -23,7 +23,7 @@ Result<int> follow_run(DaemonClient& daemon,
       continue;
     }
     if (ready == http::ClientAnswer::Ready::kOther) {
-      return 128 + interrupts.take();  // The daemon ends what nobody listens to.
+      return 128 + interrupts.take();  // The daemon ends runs that nobody listens to.
     }
     const auto line = GB_TRY(lines.next_line());
     if (!line) {

@@ -9,11 +9,11 @@
 namespace glovebox::cli {
 
 struct RunShowing {
-  bool json = false;    // The verdict alone, as one JSON object.
+  bool json = false;    // Only the verdict, as one JSON object.
   bool events = false;  // JSON lines as they come.
 };
 
-// Posts `request` and shows what comes. Returns the exit status as of `glovebox run`; 128+N when
+// Posts `request` and shows what comes. Returns the exit status as for `glovebox run`; 128+N if
 // signal N ended the waiting, and with it what runs.
 Result<int> follow_run(DaemonClient& daemon,
                        const std::string& path,

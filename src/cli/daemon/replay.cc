@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox replay: runs again what a daemon's journal has recorded, and says what is different.
+// glovebox replay: repeats what a daemon's journal has recorded, and says what is different.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -38,7 +38,7 @@ Examples:
 struct ReplayOptionsText {
   DaemonOptionsText daemon;
   std::string id;
-  std::string network;  // Empty: recorded where it was.
+  std::string network;  // Empty: from the recording if there is one.
 };
 
 struct Recorded {
@@ -46,7 +46,7 @@ struct Recorded {
   Json end;
 };
 
-// The records of a run: its end by the sandbox's id, and its start by the number that the end has.
+// The records of a run: finds its end by the sandbox's id, and its start by the number in the end.
 Result<Recorded> find_run(DaemonClient& daemon, const std::string& id) {
   const Json ends =
       GB_TRY(daemon.ask("GET", "/v1/audit?newest=1&action=run.end&sandbox=" + encode(id)));
@@ -71,13 +71,13 @@ Result<Recorded> find_run(DaemonClient& daemon, const std::string& id) {
   return found;
 }
 
-// How a run's network is to be answered, and what its recording lacks.
+// How to answer a run's network, and what its recording lacks.
 struct NetworkAgain {
   bool recorded = false;
   std::string lacks{};  // For people; empty: nothing.
 };
 
-// Sets what the request asks of the network. A run that was a replay is answered as it was.
+// Sets the network in the request. A run that was itself a replay is answered as it was then.
 Result<NetworkAgain> choose_network(const ReplayOptionsText& options,
                                     const Json& end,
                                     Json& request) {
@@ -105,7 +105,7 @@ Result<NetworkAgain> choose_network(const ReplayOptionsText& options,
   return again;
 }
 
-// What the recording had no answer to, and what it has that was not asked for.
+// Adds what the recording had no answer to, and what it has that the run did not ask for.
 void compare_network(const Json& verdict, std::vector<Difference>& differences) {
   for (const Json& connection : list_in(verdict, "connections")) {
     if (text_in(connection, "rule") == "recording") {

@@ -41,7 +41,7 @@ Result<Wanted> parse_wanted(const std::string& id) {
   return wanted;
 }
 
-// Of one cell, or of a restart between cells, which has no end.
+// One cell, or a restart between cells, which has no end.
 struct Step {
   std::int64_t number = 0;
   Json start;
@@ -67,7 +67,7 @@ bool changes_something(const std::string& action) {
   return false;
 }
 
-// In the order of the records. False: no more is wanted.
+// Takes the records in their order. Returns false once no more are wanted.
 bool take(const Json& record, const Wanted& wanted, std::size_t& cells, History& history) {
   const std::string action = text_in(record, "action");
   if (text_in(record, "decision") == "refused") {
@@ -122,7 +122,7 @@ Result<History> find_history(DaemonClient& daemon, const Wanted& wanted) {
   return history;
 }
 
-// What the record of a start has for a request; with --audit-inputs alone, and if it is not large.
+// The request in the record of a start: only with --audit-inputs, and if it is not too large.
 Result<Json> request_in(const std::optional<Json>& record, const std::string& what) {
   if (!record) {
     return Error(ErrorCode::kNotFound, "there is no record of " + what,
@@ -178,7 +178,7 @@ class Replica {
 };
 
 struct RepeatedCell {
-  std::string left_out{};  // Why it was not executed, or not compared; empty: it was.
+  std::string left_out{};  // Why it was not executed or not compared; empty: it was.
   std::vector<Difference> differences{};
   Json verdict{};
 };
@@ -188,7 +188,7 @@ Result<RepeatedCell> repeat(DaemonClient& daemon, const std::string& context, co
   if (request.value("dry_run", false)) {
     return RepeatedCell{.left_out = "a dry run is not repeated"};
   }
-  // Nobody is there to answer.
+  // Nobody can answer now.
   RepeatedCell cell{.left_out = request.contains("tools") || request.contains("allow_input")
                                     ? "it had tools or input, which nobody answers now"
                                     : ""};

@@ -9,9 +9,9 @@
 
 namespace glovebox::cli {
 
-// In a new sandbox, which ends with it, and compares each cell. `id` is SANDBOX/CONTEXT, or
-// SANDBOX/CONTEXT:N for the first N cells. Prints what it finds, and returns the exit status.
-// kNotFound where nothing is recorded, kConflict where something was too large to be.
+// Repeats them in a new sandbox, which ends with the call, and compares each cell. `id` is
+// SANDBOX/CONTEXT, or SANDBOX/CONTEXT:N for the first N cells. Prints what it finds, and returns
+// the exit status. kNotFound if nothing is recorded, kConflict if something was too big to record.
 Result<int> replay_cells(DaemonClient& daemon, const std::string& id, bool as_json);
 
 }  // namespace glovebox::cli

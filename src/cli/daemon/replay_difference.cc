@@ -50,7 +50,7 @@ std::vector<Difference> compare(const Json& end, const Json& verdict) {
   for (const char* const name : {"exit_code", "signal"}) {
     compare_value(name, details.value(name, Json()).dump(), verdict.value(name, Json()).dump());
   }
-  // The same is kept of both, so what is cut is cut alike.
+  // Both keep the same part of the output, so both are cut alike.
   const Json before = details.value("output", Json::object());
   const Json now = output_of(verdict.dump());
   for (const char* const name : {"stdout", "stderr", "results"}) {

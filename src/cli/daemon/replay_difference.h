@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is different between an execution that a journal recorded and the same one again.
+// The differences between an execution that a journal recorded and its replay.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace glovebox::cli {
 
 inline constexpr int kExitDifferent = 1;
 
-// What is different, by name, and how that is shown to a person.
+// What is different, by name, and how to show it to a person.
 struct Difference {
   std::string name;
   std::string shown;
 };
 
-// `end` is the record of its end (service/guarded/replay_records.h).
+// `end` is the record of the execution's end (service/guarded/replay_records.h).
 std::vector<Difference> compare(const Json& end, const Json& verdict);
 
 // As a JSON list.

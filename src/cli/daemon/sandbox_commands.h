@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The commands below `glovebox sandbox`, one a file; each is a client of the daemon.
+// The commands below `glovebox sandbox`, one per file; each is a client of the daemon.
 #pragma once
 
 #include <string>
@@ -25,8 +25,8 @@ void add_sandbox_files(CLI::App& group, Action* action);
 void add_sandbox_packages(CLI::App& group, Action* action);
 void add_sandbox_logs(CLI::App& group, Action* action);
 
-// All sandboxes of the caller's tenant, newest first: an array of objects, at most 10,000 and a
-// page. `filters` is empty, or begins with '&' and goes behind the query as it is. Fails as
+// All sandboxes of the caller's tenant, newest first: an array of objects, at most 10,000 plus a
+// page. `filters` is empty, or begins with '&' and is appended to the query as it is. Fails as
 // DaemonClient::ask() does.
 Result<Json> fetch_sandboxes(DaemonClient& daemon, const std::string& filters);
 

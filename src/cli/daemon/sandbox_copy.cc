@@ -124,7 +124,7 @@ class Copying {
   }
 
  private:
-  // Where a name goes in the sandbox: into what is a directory there.
+  // Where a name goes in the sandbox: into `target` if that is a directory there.
   Result<std::string> place_of(const std::string& target, const std::string& name) {
     if (target.empty() || target.ends_with('/')) {
       return joined(target, name);
@@ -166,7 +166,7 @@ class Copying {
     const std::size_t slash = inside.rfind('/');
     const std::string parent = slash == std::string::npos ? "" : inside.substr(0, slash + 1);
     Result<void> packed;
-    // SIGPIPE is ignored by main(): who reads no more is an error of the write.
+    // main() ignores SIGPIPE: if nobody reads any more, the write fails.
     std::thread packer([&] {
       packed = write_archive(pipe.write.get(), {{.source = source, .target = base_name(inside)}});
       pipe.write.reset();
@@ -174,8 +174,8 @@ class Copying {
     Result<void> sent = upload(files_ + encode_path(parent) + "?unpack=1", pipe.read.get());
     pipe.read.reset();
     packer.join();
-    // A half archive unpacks badly: what kept it from being whole is the cause. When the daemon
-    // stopped reading before its end, it is the other way round.
+    // Half an archive fails to unpack: the cause is what kept it from being whole. If the daemon
+    // stopped reading before the archive's end, it is the other way round.
     return packed || !read_to_end_ ? sent : packed;
   }
 
@@ -220,7 +220,7 @@ class Copying {
     std::thread reader([&] {
       const TarRules rules{.symlinks = options_.links, .max_bytes = most_.count, .mode_mask = 0755};
       extracted = extract_tar(pipe.read.get(), directory.get(), rules, [](std::string_view) {});
-      // Behind the end of an archive there may be padding.
+      // After the end of an archive there may be padding.
       std::array<char, 4'096> rest{};
       while (extracted && ::read(pipe.read.get(), rest.data(), rest.size()) > 0) {
       }
@@ -229,7 +229,7 @@ class Copying {
     Result<void> got = get_stream(encode_path(source) + "?archive=tar", pipe.write.get());
     pipe.write.reset();
     reader.join();
-    // As above: what was cut off on its way unpacks badly.
+    // As above: an archive that was cut off on its way fails to unpack.
     if (!extracted && (got || cannot_write_)) {
       return std::move(extracted).error().with_hint(
           options_.links ? "copy into a new directory"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox sandbox dry-run: what waits for a decision, and the decision.
+// glovebox sandbox dry-run: shows what waits for a decision, and decides.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

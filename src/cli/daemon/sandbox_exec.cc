@@ -104,7 +104,7 @@ bool wants_colour(const ExecOptionsText& options) {
   return ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr && !options.events;
 }
 
-// What the person sees, or the program that reads us.
+// Shows results to a person, or to a program that reads our output.
 class Showing {
  public:
   explicit Showing(const ExecOptionsText& options)
@@ -140,7 +140,7 @@ class Showing {
   ReplScreen screen_;
 };
 
-// What becomes of a dry run: --yes keeps it, a person says, or it waits for a decision.
+// Decides about a dry run: --yes keeps it, a person is asked, or it waits for a decision.
 Result<void> decide(DaemonClient& daemon,
                     const ExecOptionsText& options,
                     const Json& verdict,
@@ -189,7 +189,7 @@ Result<int> follow(DaemonClient& daemon,
     if (ready == http::ClientAnswer::Ready::kOther) {
       const int signal = interrupts.take();
       if (asked || signal != SIGINT) {
-        return 128 + signal;  // The daemon ends what nobody listens to.
+        return 128 + signal;  // The daemon ends executions that nobody listens to.
       }
       asked = true;
       (void)daemon.ask("POST", context + "/interrupt");
@@ -248,7 +248,7 @@ Result<int> execute(const ExecOptionsText& options) {
   return follow(daemon, context, options, lines, interrupts);
 }
 
-// A dry run of a command, which is shown once it has ended.
+// A dry run of a command; its changes are shown once it has ended.
 Result<int> try_command(const ExecOptionsText& options, const std::vector<std::string>& words) {
   if (options.terminal || options.events) {
     return Error(ErrorCode::kInvalid, std::string(options.terminal ? "-t" : "--events") +
@@ -275,7 +275,7 @@ Result<int> try_command(const ExecOptionsText& options, const std::vector<std::s
     write_fully(STDERR_FILENO, text_in(done, "stderr"));
   }
   GB_TRY(decide(daemon, options, done, interrupts.fd()));
-  done["status"] = text_in(done, "reason");  // In the words of a verdict's.
+  done["status"] = text_in(done, "reason");  // In a verdict's words.
   return exit_status_in(done);
 }
 

@@ -92,8 +92,8 @@ Result<int> show(const InfoOptionsText& options) {
   const std::string path = "/v1/sandboxes/" + encode(options.id);
   Json info = GB_TRY(daemon.ask("GET", path));
   info["usage"] = GB_TRY(daemon.ask("GET", path + "/usage"));
-  info["usage"].erase("schema");  // A part of this one.
-  // To ask a paused one what it holds would wake it.
+  info["usage"].erase("schema");  // It is part of this document.
+  // Asking a paused sandbox about its contexts would wake it.
   if (text_in(info, "state") == "running") {
     info["contexts"] = list_in(GB_TRY(daemon.ask("GET", path + "/contexts")), "contexts");
     info["processes"] = list_in(GB_TRY(daemon.ask("GET", path + "/processes")), "processes");

@@ -20,7 +20,7 @@ struct EachOptionsText {
   bool to_disk = false;
 };
 
-// One request for each sandbox that is named. All are tried; the first error is the answer.
+// Sends one request for each sandbox named. All are tried; the first error is returned.
 struct EachCommand {
   const char* name;
   const char* words;

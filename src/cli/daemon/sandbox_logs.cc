@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox sandbox logs: what a process says, or what a context has executed.
+// glovebox sandbox logs: a process's output, or what a context has executed.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

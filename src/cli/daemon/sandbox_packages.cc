@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox sandbox packages: installs packages in a sandbox that lives.
+// glovebox sandbox packages: installs packages in a running sandbox.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <string>

@@ -22,12 +22,12 @@
 namespace glovebox::cli {
 namespace {
 
-// What fits whole into a pipe or not at all (PIPE_BUF), so that a piece that was refused can be
-// sent again.
+// A pipe takes this much whole or not at all (PIPE_BUF), so that a refused piece can be sent
+// again.
 constexpr std::size_t kInputPiece = 4'096;
 constexpr std::size_t kMostCollected = 64UL << 20;
 
-// Passes our standard input on, from a thread and on a connection of its own: a process that does
+// Passes on our standard input, in its own thread and on its own connection: a process that does
 // not read must not keep us from showing what it writes.
 class InputPasser {
  public:
@@ -51,7 +51,7 @@ class InputPasser {
     return watched[0].revents != 0;
   }
 
-  // False when the process takes no more.
+  // False if the process takes no more.
   bool send(std::string_view piece) {
     for (;;) {
       const auto sent = daemon_.send_bytes("POST", process_ + "/stdin", piece);

@@ -17,10 +17,10 @@ struct ProcessOrder {
   std::string timeout{};
   bool json = false;     // One object at the end.
   bool events = false;   // JSON lines as they happen.
-  Json* into = nullptr;  // Takes the object in place of standard output; beside events as well.
+  Json* into = nullptr;  // Takes the object instead of standard output, also with `events`.
 };
 
-// The request of an order. kInvalid for words that JSON cannot carry.
+// The request for an order. kInvalid for words that JSON cannot carry.
 Result<Json> process_request(const ProcessOrder& order);
 
 // Runs it with our standard input, output and error; returns its exit status. `sandbox` is its
@@ -29,8 +29,8 @@ Result<int> run_process(const DaemonOptionsText& daemon,
                         const std::string& sandbox,
                         const ProcessOrder& order);
 
-// Runs it in a terminal of its own, shown in ours, which must be one (kInvalid). Ours is as it was
-// when this returns, whatever ends it.
+// Runs it in a terminal of its own, shown in ours. kInvalid if our streams are not a terminal. Ours
+// is as it was when this returns, whatever ends it.
 Result<int> run_in_terminal(const DaemonOptionsText& daemon,
                             const std::string& sandbox,
                             const ProcessOrder& order);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox sandbox run: one program in a fresh sandbox of the daemon's.
+// glovebox sandbox run: one program in a fresh sandbox on the daemon.
 #include <CLI/CLI.hpp>
 #include <memory>
 

@@ -68,7 +68,7 @@ std::string from_environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// "~/.local/state/glovebox/ssh", made where it is not there.
+// "~/.local/state/glovebox/ssh", made if it is not there.
 Result<std::string> lasting_directory() {
   const std::string state = from_environment("XDG_STATE_HOME");
   const std::string home = from_environment("HOME");
@@ -87,7 +87,7 @@ Result<std::string> lasting_directory() {
   return directory;
 }
 
-// For nobody else.
+// Makes a directory that nobody else may read.
 Result<DraftDirectory> make_private_directory(const std::string& parent) {
   sweep_drafts(parent);
   DraftDirectory draft = GB_TRY(make_draft_directory(parent));
@@ -97,7 +97,7 @@ Result<DraftDirectory> make_private_directory(const std::string& parent) {
   return draft;
 }
 
-// Of a session: gone with it, or, if it was killed, with the next one.
+// A session's directory: removed at its end, or, if it was killed, by the next session.
 class SessionDirectory {
  public:
   static Result<SessionDirectory> make() {
@@ -126,7 +126,7 @@ class SessionDirectory {
   DraftDirectory draft_;
 };
 
-// This program with the same daemon, as it may be called from any directory.
+// Runs this program with the same daemon; it works from any directory.
 Result<std::vector<std::string>> proxy_command(const SshOptionsText& options,
                                                const std::string& directory) {
   std::error_code error;
@@ -160,7 +160,7 @@ Result<std::string> host_block(const SshOptionsText& options,
 
 std::string path_of(const SshOptionsText& options) { return "/v1/sandboxes/" + encode(options.id); }
 
-// Keys are made beside their place, so that two of us at a time have the same ones.
+// Keys are made beside their place, so that two processes at a time end up with the same ones.
 Result<int> print_config(const SshOptionsText& options) {
   DaemonClient daemon = GB_TRY(DaemonClient::make(options.daemon));
   const std::string user = GB_TRY(ask_ssh_user(daemon, path_of(options)));
@@ -182,7 +182,7 @@ Result<int> print_config(const SshOptionsText& options) {
   return 0;
 }
 
-// What ssh runs: the server, and its streams. A key that was kept is of the daemon of the block.
+// What ssh runs: the server, and its streams. A kept API key is for the daemon in the block.
 Result<int> serve_session(const SshOptionsText& options) {
   DaemonOptionsText address = options.daemon;
   std::getline(std::ifstream(options.proxy_directory + "/" + kKeptApiKey), address.key);

@@ -22,7 +22,7 @@
 namespace glovebox::cli {
 namespace {
 
-// For a handler of signals, which can be given nothing.
+// Global for the signal handler, which takes no arguments of ours.
 termios g_before{};
 constexpr std::array<int, 3> kCrashes = {SIGABRT, SIGSEGV, SIGBUS};
 
@@ -31,7 +31,7 @@ extern "C" void restore_and_die(int number) {
   (void)::raise(number);  // Once the handler has returned: it was reset.
 }
 
-// Our terminal, without its own meaning of keys. At most one at a time.
+// Our terminal in raw mode: it interprets no keys itself. At most one at a time.
 class RawTerminal {
  public:
   RawTerminal() {
@@ -48,7 +48,7 @@ class RawTerminal {
   }
   RawTerminal(const RawTerminal&) = delete;
   RawTerminal& operator=(const RawTerminal&) = delete;
-  // What was typed and not read is for the shell that we return to.
+  // Input typed but not read stays for the shell that we return to.
   ~RawTerminal() {
     (void)::tcsetattr(STDIN_FILENO, TCSADRAIN, &g_before);
     for (const int number : kCrashes) {
@@ -117,7 +117,7 @@ class Shower {
         status_ = static_cast<int>(number_in(*said, "exit_code") & 0xff);
         break;
       }
-      // What could not be typed is no end; that there is nobody to type to is one.
+      // Input that could not be delivered is not an end; that the process is gone is one.
       if (said && number_in(*said, "code") == 404) {
         error_ = error_in(*said);
         break;
@@ -133,7 +133,7 @@ class Shower {
   std::thread thread_;
 };
 
-// Passes keys and sizes on until the process ends. A signal that would end us is answered.
+// Passes keys and sizes on until the process ends. Returns a signal that would end us.
 std::optional<int> pass_keys(http::WebSocket& socket, const Shower& shower, int signals) {
   std::array<char, 4'096> keys{};
   bool open = true;
@@ -201,7 +201,7 @@ Result<int> run_in_terminal(const DaemonOptionsText& options,
     result = shower.result();
   }
   if (signal) {
-    // As a terminal that is closed tells its programs.
+    // As a closed terminal signals its programs.
     (void)daemon.ask("POST", process + "/signal", {{"signal", "SIGHUP"}});
     return 128 + *signal;
   }

@@ -89,7 +89,7 @@ class Listener {
   std::thread thread_;
 };
 
-// Until our input ends, a signal wants us to end, or the process has ended.
+// Returns once our input ends, a signal wants us to end, or the process has ended.
 void pass_input(http::WebSocket& socket, const Listener& listener, const Interrupts& interrupts) {
   std::array<char, kPiece> piece{};
   for (;;) {

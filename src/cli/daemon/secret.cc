@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox secret: the key under which a daemon's database keeps secrets. It works on the data
+// glovebox secret: the key that encrypts the secrets in a daemon's database. Works on the data
 // directory itself, whether the daemon runs or not.
 #include <unistd.h>
 

@@ -140,7 +140,7 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
     options.audit.network = size->count;
     options.audit.inputs = true;
   }
-  if (!text.for_host_program) {  // Whose environment speaks of the host program's own traces.
+  if (!text.for_host_program) {  // A host program's environment is about its own traces.
     options.traces =
         GB_TRY(read_trace_options(text.otlp_endpoint, text.trace_ratio, [](const char* name) {
           const char* const value = ::getenv(name);
@@ -148,13 +148,13 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
         }));
   }
   options.server.inherited = take_inherited_sockets();
-  // Whoever passes sockets has decided where we listen.
+  // A program that passes sockets has decided where we listen.
   const bool passed = !options.server.inherited.empty() || text.for_host_program;
   if (passed && !text.listen_given) {
     options.server.listen.clear();
   }
   if (!options.server.listen.empty()) {
-    // A typing mistake is told before a keeper has started.
+    // Report a typing mistake before a keeper has started.
     (void)GB_TRY(http::parse_address(options.server.listen));
   }
   if (!passed && !text.unix_given) {
@@ -164,7 +164,7 @@ Result<DaemonOptions> options_of(const ServeOptionsText& text) {
   return options;
 }
 
-// With these blocked, what they make readable.
+// Blocks these signals, and returns a descriptor that they make readable.
 UniqueFd block_signals(std::initializer_list<int> numbers) {
   sigset_t signals;
   (void)::sigemptyset(&signals);
@@ -199,11 +199,11 @@ int serve(const ServeOptionsText& text) {
   return served ? 0 : report(served.error());
 }
 
-// One program has few connections, and its requests come one after the other: each costs a hop less
-// if a thread waits for it.
+// One program has few connections, and its requests come one after the other: each costs one hop
+// less if a thread already waits for it.
 constexpr std::chrono::seconds kHostLinger{60};
 
-// For the program that started us (embed/): it ends us, and so does its end.
+// Serves the program that started us (embed/): it ends us, and so does its own end.
 Result<void> serve_host_program(const ServeOptionsText& text) {
   DaemonOptions options = GB_TRY(options_of(text));
   const UniqueFd signals = block_signals({SIGTERM, SIGINT});
@@ -218,10 +218,10 @@ Result<void> serve_host_program(const ServeOptionsText& text) {
     options.audit.durability = audit::Durability::kRelaxed;  // Its journal ends with it.
     options.keeping = Keeping::kUntilEnd;
   }
-  // The server closes its copy as soon as nothing comes any more; the host waits for the last one.
+  // The server closes its copy once nothing more comes; the host waits until the last copy closes.
   options.server.passing = ::fcntl(embed::kSocket, F_DUPFD_CLOEXEC, 0);
   options.warm = {"default"};
-  options.drain = {};  // Who closes an engine waits for nothing else.
+  options.drain = {};  // A program that closes an engine waits for no requests.
   options.server.linger = kHostLinger;
   options.keeper_ends_too = true;
   return run_daemon(std::move(options), stop.get(), [](std::uint16_t) {
@@ -264,7 +264,7 @@ void add_serve(CLI::App& app, Action* action) {
                                       std::string("Data directory, for everything that persists") +
                                           kDefaultDataDirectory)
                          ->type_name("DIR");
-  // Of the library (embed/handshake.h).
+  // Used by the library (embed/handshake.h).
   command->add_flag("--for-host-program", text->for_host_program)->group("");
   command
       ->add_option("--user", options.user,
@@ -396,7 +396,7 @@ void add_serve(CLI::App& app, Action* action) {
   auto lifeline = std::make_shared<bool>(false);
   keeper->add_option("--data", *directory)->type_name("DIR")->required();
   keeper->add_option("--user", *user)->type_name("NAME");
-  // Of a service manager, which learns when it is ready; without sandboxes it does not end.
+  // For a service manager, which is notified when it is ready; without sandboxes it does not end.
   keeper->add_flag("--service", *service);
   keeper->add_flag("--lifeline", *lifeline);
   keeper->callback([action, directory, user, service, lifeline] {
@@ -404,7 +404,7 @@ void add_serve(CLI::App& app, Action* action) {
       const auto kept =
           run_keeper(*directory, *user, *lifeline ? kKeeperLifeline : -1, {.stays = *service});
       if (!kept) {
-        // Into the log that its daemon, or a service manager, keeps.
+        // Into the log that the daemon or a service manager keeps.
         const Error& error = kept.error();
         Log(STDERR_FILENO)
             .error(error.message() + (error.hint().empty() ? "" : "; hint: " + error.hint()));

@@ -24,7 +24,7 @@ namespace glovebox::cli {
 namespace {
 
 // The server is the sandbox's, so it is hostile: it may ask for nothing, is given nothing, and is
-// trusted by its key alone. The first value that ssh(1) finds counts, so this block comes first.
+// identified only by its key. The first value that ssh(1) finds counts, so this block comes first.
 constexpr const char* kWalls = R"(  IdentitiesOnly yes
   IdentityAgent none
   AddKeysToAgent no
@@ -64,7 +64,7 @@ bool is_name(std::string_view text) {
          });
 }
 
-// Nothing that ssh_config(5) or a shell reads as more than itself: no quote, token or variable.
+// Allows nothing that ssh_config(5) or a shell would interpret: no quote, token or variable.
 Result<std::string> plain_word(const std::string& text) {
   if (text.empty() || !is_utf8(text) || std::ranges::any_of(text, [](char c) {
         return (c >= 0 && c < ' ') || c == 127 || std::string_view("\"'\\%$`").contains(c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller's own OpenSSH: its keys, what it is told of a sandbox, and how it is run.
+// The caller's own OpenSSH: its keys, what it is told about a sandbox, and how it is run.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace glovebox::cli {
 
-// Of a directory that makes a session possible.
+// The files of a directory that makes a session possible.
 inline constexpr const char* kSshClientKey = "id_ed25519";
 inline constexpr const char* kSshServerKey = "host_key";
 inline constexpr const char* kSshKnownHosts = "known_hosts";
@@ -22,22 +22,22 @@ std::string ssh_name(const std::string& sandbox);
 Result<void> write_private_file(const std::string& path, std::string_view text);
 
 // Makes both key pairs in an empty directory, and the file that pins the server's. kUnsupported
-// where there is no OpenSSH.
+// if there is no OpenSSH.
 Result<void> make_ssh_keys(const std::string& directory, const std::string& name);
 
 struct SshHost {
-  std::string name;                // As of ssh_name().
-  std::string user;                // As the sandbox says: checked here.
+  std::string name;                // As ssh_name() returns it.
+  std::string user;                // As the sandbox says, so it is checked.
   std::string directory;           // Of the keys.
-  std::vector<std::string> proxy;  // The command whose streams are the server's.
+  std::vector<std::string> proxy;  // The command whose streams lead to the server.
 };
 
-// Its block of ssh_config(5): where the server is, and that it may do nothing to the client.
-// kInvalid for what cannot be written there.
+// The host's block of ssh_config(5): where the server is, and that it may do nothing to the client.
+// kInvalid if a value cannot be written there.
 Result<std::string> ssh_host_block(const SshHost& host);
 
-// Runs a program with our streams and waits for it. Its exit status, or 128+N. Signals that would
-// end us go to it instead. kUnsupported where there is no such program.
+// Runs a program with our streams and waits for it. Returns its exit status, or 128+N if signal N
+// ended it. Signals that would end us go to it instead. kUnsupported if there is no such program.
 Result<int> run_here(const std::vector<std::string>& words);
 
 }  // namespace glovebox::cli

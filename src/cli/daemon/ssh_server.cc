@@ -12,7 +12,7 @@
 namespace glovebox::cli {
 namespace {
 
-// Answers the name of the user, or says by its exit status what is missing.
+// Prints the name of the user, or says by its exit status what is missing.
 constexpr const char* kUserScript = R"sh(PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 command -v sshd > /dev/null || exit 3
 user=$(id -un) || exit 4
@@ -22,9 +22,9 @@ shell=$(sed -n "s/^$user:.*://p" /etc/passwd)
 echo "$user")sh";
 
 // Takes its keys and settings from standard input, each up to a line with a dot; what follows is
-// the client's. Sessions have the variables that processes of the sandbox have, but for those that
-// sshd sets for the user who logs in. That user reads which key is allowed, so in a sandbox of root
-// others may read that.
+// the client's. Sessions have the variables of the sandbox's processes, except those that sshd sets
+// for the user who logs in. That user reads the file with the allowed key, so in a sandbox of root
+// others may read it.
 constexpr const char* kServerScript = R"sh(mask=$(umask)
 umask 077
 mkdir "$1" || exit
@@ -50,7 +50,7 @@ fi
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 "$(command -v sshd)" -i -e -f "$1/config")sh";
 
-// It ends some minutes after a client that has vanished without a word.
+// It ends some minutes after its client has vanished without a word.
 constexpr const char* kSettings = R"(AuthenticationMethods publickey
 PermitRootLogin prohibit-password
 StrictModes no
@@ -107,7 +107,7 @@ Result<std::string> ask_ssh_user(DaemonClient& daemon, const std::string& sandbo
 Result<int> run_ssh_server(DaemonClient& daemon,
                            const std::string& sandbox,
                            const std::string& keys) {
-  // Where no listing of the workspace shows it.
+  // In a place that no listing of the workspace shows.
   const std::string inside = "/tmp/.glovebox-ssh-" + random_name();
   const std::string first = GB_TRY(key_in(keys + "/" + kSshServerKey)) + ".\n" +
                             GB_TRY(key_in(keys + "/" + kSshClientKey + ".pub")) + ".\n" +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sshd of a sandbox: a process of its like any other (sshd(8), -i), to which nothing connects but
-// our own streams.
+// A sandbox's sshd: a process of the sandbox like any other (sshd(8), -i), to which only our own
+// streams connect.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace glovebox::cli {
 
-// The user whose processes the sandbox with that path starts, as the sandbox says. kUnsupported
-// where sshd would not run.
+// The user as whom the sandbox with that path starts processes, as the sandbox says. kUnsupported
+// if sshd would not run.
 Result<std::string> ask_ssh_user(DaemonClient& daemon, const std::string& sandbox);
 
-// Runs it behind our standard input and output, with the keys in that directory (ssh_client.h).
+// Runs it on our standard input and output, with the keys in that directory (ssh_client.h).
 Result<int> run_ssh_server(DaemonClient& daemon,
                            const std::string& sandbox,
                            const std::string& keys);

@@ -11,7 +11,7 @@ class Table {
  public:
   explicit Table(std::vector<std::string> heads) : rows_{std::move(heads)} {}
 
-  // Values may be hostile: control characters are escaped, and what is long is cut.
+  // Values may be hostile: control characters are escaped, and long values are cut.
   void add(std::vector<std::string> row);
   // Every column as wide as its widest value.
   [[nodiscard]] std::string text() const;

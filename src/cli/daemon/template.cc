@@ -89,7 +89,7 @@ Result<int> remove(const TemplateOptionsText& options) {
   return 0;
 }
 
-// What the argument without an option means depends on the options.
+// The meaning of the argument without an option depends on the options.
 void take_place(BuildOrder& order, const std::string& place, bool has_source) {
   if (!order.package_sources.empty() && (order.recipe.empty() || !order.name.empty())) {
     throw CLI::ValidationError("--package-source", "needs a recipe");

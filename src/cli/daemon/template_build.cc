@@ -90,7 +90,7 @@ class ImageStream {
     }
   }
 
-  // A directory without what its .dockerignore names, and the Dockerfile beside it.
+  // A directory without what its .dockerignore excludes, plus the Dockerfile.
   Result<void> open_context(const std::string& path, const std::string& dockerfile) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
@@ -152,7 +152,7 @@ class ImageStream {
                       .target = kSentAside};
   }
 
-  // The files of a directory, each under its own name: a layout's index.json lies at the top.
+  // The files of a directory, each under its own name: a layout's index.json is at the top.
   Result<void> pack(std::vector<FileToCopy> files, LeaveOut leave_out) {
     sys::Pipe pipe = GB_TRY(sys::make_pipe());
     fd_ = std::move(pipe.read);

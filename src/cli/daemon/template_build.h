@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Has a daemon build a template, and shows how that goes; or takes one from it as an archive.
+// Has a daemon build a template, and shows the progress; or exports a template as an archive.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace glovebox::cli {
 
-// Exactly one of the sources is set; beside a context, `recipe` is the Dockerfile.
+// Exactly one of the sources is set; with a context, `recipe` is the Dockerfile.
 struct BuildOrder {
   DaemonOptionsText daemon{};
   std::string name{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// glovebox tenant: those who share a daemon. It takes a key with the scope admin, or its socket.
+// glovebox tenant: a daemon's tenants. Needs a key with the scope admin, or the daemon's socket.
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <iostream>

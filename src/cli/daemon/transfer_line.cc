@@ -11,7 +11,7 @@
 namespace glovebox::cli {
 namespace {
 
-// What is over before needs no line; more often nobody can read it.
+// A shorter transfer needs no line, and nobody can read one that changes more often.
 constexpr std::chrono::milliseconds kEvery{200};
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TransferLine: how much was copied, in one line on a terminal that goes away at the end.
+// TransferLine: how much was copied, in one line on a terminal, which disappears at the end.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ class TransferLine {
   TransferLine& operator=(const TransferLine&) = delete;
   ~TransferLine() { end(); }
 
-  // How much there will be; 0: nobody knows.
+  // How much there will be; 0: unknown.
   void begin(std::uint64_t whole) { whole_ = whole; }
   void add(std::uint64_t bytes);
   void end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of the caller that are there as a whole, or not at all.
+// Writes files of the caller as a whole, or not at all.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace glovebox::cli {
 
-// Makes or replaces the file at `place` by what `write` writes to its descriptor. Until that has
-// succeeded, the file has another name, and it is gone if that fails.
+// Makes or replaces the file at `place` with what `write` writes to its descriptor. Until `write`
+// has succeeded, the new file has another name; if it fails, that file is removed.
 Result<void> write_whole_file(const std::string& place,
                               const std::function<Result<void>(int fd)>& write);
 
-// Copies an answer's body to a descriptor. `on_piece` is told the size of each piece before it is
-// written; what it fails with ends the copy. `cannot_write` says whether it was the descriptor.
+// Copies an answer's body to a descriptor. Calls `on_piece` with the size of each piece before
+// writing it; its error ends the copy. `cannot_write` says whether the descriptor caused a failure.
 Result<void> copy_body(http::ClientAnswer& answer,
                        int fd,
                        const std::function<Result<void>(std::uint64_t size)>& on_piece,

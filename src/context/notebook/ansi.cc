@@ -50,8 +50,8 @@ Color indexed(int index) {
   return {.rgb = level(cube / 36) << 16 | level(cube / 6 % 6) << 8 | level(cube % 6)};
 }
 
-// Reads what follows 38 or 48, "5;n" or "2;r;g;b", and moves `at` to its last code.
-// Of an incomplete one the rest means nothing.
+// Reads what follows 38 or 48, "5;n" or "2;r;g;b", and moves `at` to its last code. The rest of an
+// incomplete one means nothing.
 std::optional<Color> extended(const std::vector<int>& codes, std::size_t& at) {
   const auto code = [&codes](std::size_t i) { return i < codes.size() ? codes[i] : -1; };
   const auto is_byte = [&code](std::size_t i) { return code(i) >= 0 && code(i) <= 255; };
@@ -200,7 +200,7 @@ std::string ansi_to_html(std::string_view text) {
       apply(style, codes_of(*parameters));
       continue;
     }
-    // Up to the next escape; one that is no SGR is for the stripper.
+    // Up to the next escape; one that is not SGR is for the stripper.
     const std::size_t end = std::min(text.find(kEscape, 1), text.size());
     const std::string plain = to_utf8(stripper.strip(text.substr(0, end)));
     text.remove_prefix(end);

@@ -163,7 +163,7 @@ void OutputCollector::fetch_into(Output& output, const Fetch& fetch) {
       refuse(fetched.error().message());
       continue;
     }
-    // The size that an agent says need not be that of what it gives.
+    // The size that an agent states need not be the size of what it gives.
     auto value = fetched->size() <= reference.size
                      ? value_of_fetched(std::move(*fetched), reference.mime)
                      : std::nullopt;

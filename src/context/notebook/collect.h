@@ -35,15 +35,16 @@ class OutputCollector {
   explicit OutputCollector(Notebook& notebook, OutputLimits limits = {})
       : notebook_(notebook), limits_(limits) {}
 
-  // The events that follow belong to this cell, whose old outputs go. Ends the cell before.
+  // The events that follow belong to this cell, whose old outputs are removed. Ends the cell
+  // before.
   void begin(std::size_t cell);
 
-  // Values may be there by reference. Prompts and notes are for the caller and leave no output.
+  // Values may come by reference. Prompts and notes are for the caller and leave no output.
   void add(const Event& event);
 
-  // Values that came by reference are asked for, one after the other, and take their place in the
-  // outputs. What does not fit, or is not given, is left out. Without this, finish() leaves all
-  // out.
+  // Fetches the values that came by reference, one after the other, and puts them in their places
+  // in the outputs. What does not fit, or is not given, is left out. Without this call, finish()
+  // leaves out all.
   using Fetch = std::function<Result<std::string>(const Reference& reference)>;
   void fetch_values(const Fetch& fetch);
 
@@ -66,7 +67,7 @@ class OutputCollector {
   void end_stream();
   void clear();
   [[nodiscard]] bool has_room(std::size_t bytes);
-  // Of the whole notebook, for more of the current cell.
+  // What the whole notebook has left for the current cell.
   [[nodiscard]] std::uint64_t room_in_notebook() const;
 
   Notebook& notebook_;

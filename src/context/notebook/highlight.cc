@@ -214,7 +214,7 @@ class Highlighter {
     return std::min(code_.find('\n', at_), code_.size());
   }
 
-  // The bytes since the last mark as they are, then those up to `end` as of a kind.
+  // Writes the bytes since the last mark as they are, then those up to `end` marked as `kind`.
   void mark(const char* kind, std::size_t end) {
     flush();
     html_ += "<span class=\"";

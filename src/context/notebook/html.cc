@@ -49,7 +49,7 @@ std::optional<std::string> math_output(std::string_view latex) {
 
 std::optional<std::string> json_output(const MimeBundle& data) {
   for (const auto& [mime, value] : data) {
-    // What other programs would draw is shown as data only when they call it just that.
+    // Only these: other types that end in "json" describe pictures, which other programs draw.
     if (mime == "application/json" || mime == "application/geo+json") {
       return json_to_html(value);
     }
@@ -80,8 +80,8 @@ std::string data_output(const Output& output) {
   const auto image = image_output(data, plain.substr(0, kLongestTitle));
   if (const auto html = text_value(data, "text/html")) {
     const SanitizedHtml safe = sanitize_html(*html);
-    // With its scripts gone, a drawing's HTML is an empty box. With its style sheet gone, what
-    // holds both a picture of boxes and its text for readers without styles would show the two.
+    // With its scripts gone, a drawing's HTML is an empty box. With its style sheet gone, HTML that
+    // holds both a picture made of boxes and a text for readers without styles would show both.
     const bool needs_more = safe.had_script || safe.had_hidden;
     const bool is_whole =
         safe.visible && !(needs_more && (image || (!plain.empty() && !is_repr(plain))));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // HtmlTokenizer: cuts hostile HTML into texts and tags.
 //
-// It need not agree with a browser about what malformed HTML means: what comes of the tokens is
-// written anew, escaped, and the browser reads only that.
+// It need not agree with a browser about what malformed HTML means: the tokens are written anew,
+// escaped, and the browser reads only that.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ class HtmlTokenizer {
   // Nothing at the end. Comments and declarations are passed over.
   [[nodiscard]] std::optional<HtmlToken> next();
 
-  // Goes behind the end tag of an element whose start tag was the last token; without one, to the
-  // end. Returns what stood in it, as it is.
+  // Skips past the end tag of the element whose start tag was the last token, or to the end if
+  // there is none. Returns what is in the element, as it is.
   std::string_view skip_element(std::string_view name);
 
  private:

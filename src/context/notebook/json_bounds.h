@@ -11,8 +11,8 @@
 
 namespace glovebox::notebook {
 
-// Fails with kInvalid where a value lies deeper than `depth`, or there are more than `values`.
-// Whether the text is JSON at all is for the parser to say.
+// Fails with kInvalid if a value lies deeper than `depth`, or there are more than `values`. Whether
+// the text is JSON at all is for the parser to say.
 [[nodiscard]] Result<void> check_json_bounds(std::string_view text,
                                              std::size_t depth,
                                              std::size_t values);

@@ -15,7 +15,7 @@ struct Formula {
   bool display = false;
 };
 
-// Each formula is replaced by its number between these two, which are taken out of the text before.
+// Each formula is replaced by its number between these two, which are removed from the text first.
 inline constexpr std::string_view kFormulaBegin = "\uE000";
 inline constexpr std::string_view kFormulaEnd = "\uE001";
 

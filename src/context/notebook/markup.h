@@ -14,8 +14,8 @@ void append_escaped(std::string& html, std::string_view text);
 
 [[nodiscard]] std::string escaped(std::string_view text);
 
-// Base64 without the white space in it; nothing when it is no base64, so that what is returned may
-// stand in an attribute.
+// Base64 without the white space in it; nothing if the text is not base64, so that the result is
+// safe in an attribute.
 [[nodiscard]] std::optional<std::string> clean_base64(std::string_view text);
 
 // An address that a link may have: http, https or mailto, or a place in the same page ("#…").

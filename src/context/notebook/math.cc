@@ -111,7 +111,7 @@ class Parser {
     return element("mrow", at_ < text_.size() && peek() != '}' ? atom().html : "");
   }
 
-  // What ends a row: the caller knows whether it was waited for.
+  // What ends a row: the caller knows whether it was expected.
   [[nodiscard]] bool at_row_end() const {
     const char c = peek();
     if (at_ >= text_.size() || c == '}' || c == '&') {
@@ -419,7 +419,7 @@ class Parser {
     return {element("mroot", argument() + degree)};
   }
 
-  // The bracket behind \left or \right; "." is none.
+  // The bracket behind \left or \right; "." means none.
   std::string delimiter() {
     skip_blanks();
     std::string_view text;

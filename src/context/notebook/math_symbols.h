@@ -32,7 +32,7 @@ struct MathEnvironment {
   std::string_view alignment;  // Of the columns, repeated; empty for centred ones.
 };
 
-// Null for an environment that is not known; a star behind the name is passed over.
+// Null for an environment that is not known; a star after the name is ignored.
 [[nodiscard]] const MathEnvironment* find_math_environment(std::string_view name);
 
 // The mark that \hat, \vec and the like set above (or below) their argument; empty for others.
@@ -43,7 +43,7 @@ struct MathAccent {
 [[nodiscard]] MathAccent find_math_accent(std::string_view name);
 
 // A letter or digit in the alphabet of \mathbb, \mathcal, \mathfrak or \mathbf, in UTF-8; the
-// character itself where there is none.
+// character itself if there is none.
 [[nodiscard]] std::string math_letter(std::string_view alphabet, char c);
 
 }  // namespace glovebox::notebook

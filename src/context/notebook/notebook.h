@@ -55,7 +55,7 @@ struct Notebook {
   friend bool operator==(const Notebook&, const Notebook&) = default;
 };
 
-// What the metadata say about the notebook; empty where they say nothing.
+// What the metadata say about the notebook; empty if they say nothing.
 struct About {
   std::string title;
   std::string kernel;    // The name for people: "Python 3".

@@ -19,8 +19,8 @@ using Parameter = std::pair<std::string, std::string>;
 // number, `name=Ada` and `name="Ada"` are texts.
 [[nodiscard]] Result<Parameter> parse_parameter(std::string_view argument);
 
-// Puts a code cell tagged `injected-parameters` that assigns the values behind the cell tagged
-// `parameters`, or first of all where there is none; one injected before is replaced. The
+// Inserts a code cell, tagged `injected-parameters`, that assigns the values. It goes after the
+// cell tagged `parameters`, or first if there is none, and replaces one injected before. The
 // notebook's language must be Python, R, Julia, JavaScript or Bash.
 [[nodiscard]] Result<void> inject_parameters(Notebook& notebook,
                                              const std::vector<Parameter>& parameters);

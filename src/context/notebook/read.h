@@ -21,9 +21,9 @@ struct ReadLimits {
   std::size_t depth = 100;
 };
 
-// The notebook in `text`. Fails with kInvalid, naming the place: line and column where the text is
-// no JSON, else the field ("cells[3].outputs[0].name: …"). Texts that nbformat keeps as lists of
-// lines come back joined.
+// The notebook in `text`. Fails with kInvalid, naming the place: line and column if the text is not
+// JSON, else the field ("cells[3].outputs[0].name: …"). Texts that nbformat keeps as lists of lines
+// come back joined.
 [[nodiscard]] Result<Notebook> read_notebook(std::string_view text, const ReadLimits& limits = {});
 
 }  // namespace glovebox::notebook

@@ -91,7 +91,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 // The declarations that colour and align; nothing that could move content elsewhere on the page or
-// load anything. Functions are those of colours only.
+// load anything. The only functions are those of colours.
 std::string safe_style(std::string_view style) {
   std::string safe;
   while (!style.empty()) {
@@ -266,7 +266,7 @@ class Sanitizer {
     }
   }
 
-  // Closes what the element cannot stand in. False where it has no place at all.
+  // Closes what the element cannot stand in. False if it has no place at all.
   bool make_place(const Element& element) {
     switch (element.model) {
       case Model::kSection:
@@ -296,7 +296,7 @@ class Sanitizer {
     return true;
   }
 
-  // Closes up to an element of which `is_parent` holds, within the innermost table.
+  // Closes up to an element for which `is_parent` is true, within the innermost table.
   template <typename IsParent>
   bool close_until(IsParent is_parent) {
     for (std::size_t i = open_.size(); i-- > 0;) {
@@ -401,7 +401,7 @@ class Sanitizer {
     });
   }
 
-  // From style sheets first, for a declaration of its own to win.
+  // From style sheets first, so that the element's own declarations win.
   std::string style_of(const HtmlToken& token) {
     std::string sheet;
     std::string own;

@@ -8,7 +8,7 @@
 namespace glovebox::notebook {
 namespace {
 
-// A longer line is text without line ends, not a progress bar: what has come of it is final.
+// A longer line is text without line ends, not a progress bar: what it has become so far is final.
 constexpr std::size_t kMaxGlyphs = 16'384;
 constexpr std::size_t kMaxSequence = 256;
 constexpr char kAnsiEscape = '\x1b';
@@ -49,7 +49,7 @@ void StreamText::add(std::string_view piece) {
         put("");
       }
     } else if (c == '\n') {
-      in_sequence_ = false;  // One that a line ends is none.
+      in_sequence_ = false;  // Cut off by a line end: not a sequence.
       end_line();
     } else if (c == '\r') {
       cursor_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of MIME bundles, for whoever keeps or shows them.
+// The values of MIME bundles, for code that keeps or shows them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class References {
   kKeep,      // Somebody will fetch them.
 };
 
-// The event with such values only as may stand in a notebook: a text, or JSON of a JSON type.
+// The event with only those values that a notebook may hold: a text, or JSON of a JSON type.
 [[nodiscard]] Event keep_inline(const Event& event, References references = References::kLeaveOut);
 
 // A value that its agent keeps, for whoever asks for it (agents/README.md, fetch).
@@ -32,8 +32,8 @@ struct Reference {
 // Removes these values, and names them in the text/plain.
 void leave_out(MimeBundle& data, const std::vector<Reference>& references);
 
-// The JSON text of a fetched value, as it would have come inline; nothing when it is none that its
-// type may have.
+// The JSON text of a fetched value, as it would have come inline; nothing if it is not a value that
+// its type may have.
 [[nodiscard]] std::optional<std::string> value_of_fetched(std::string fetched,
                                                           std::string_view mime);
 
@@ -41,10 +41,10 @@ void leave_out(MimeBundle& data, const std::vector<Reference>& references);
 [[nodiscard]] std::optional<std::string> bytes_of_fetched(std::string fetched,
                                                           std::string_view mime);
 
-// The text that a MIME value is; nothing when it is none.
+// The text of a MIME value; nothing if the value is not a text.
 [[nodiscard]] std::optional<std::string> text_of(const MimeBundle& data, std::string_view mime);
 
-// The bytes that a value stands for: base64 decoded where the type is binary, and JSON as it is.
+// The bytes that a value stands for: base64 decoded if the type is binary, and JSON as it is.
 [[nodiscard]] std::optional<std::string> bytes_of(const MimeBundle& data, std::string_view mime);
 
 }  // namespace glovebox::notebook

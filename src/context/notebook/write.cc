@@ -24,8 +24,8 @@ Json parse_object(const std::string& text) {
   return json.is_object() ? json : Json::object();
 }
 
-// The length of the line end that begins here, or 0. Jupyter writes by Python's str.splitlines(),
-// which knows more of them than "\n".
+// The length of the line end that begins here, or 0. Jupyter splits lines with Python's
+// str.splitlines(), which knows more line ends than "\n".
 std::size_t line_end_at(std::string_view text, std::size_t at) {
   const auto c = static_cast<unsigned char>(text[at]);
   if (c == '\r') {
@@ -40,7 +40,7 @@ std::size_t line_end_at(std::string_view text, std::size_t at) {
 
 constexpr std::size_t kPiece = 64UL << 10;
 
-// A list costs far more than its text, in the file and in the memory of whoever reads it.
+// A list costs far more than its text, in the file and in the memory of its reader.
 constexpr std::size_t kMaxLines = 10'000;
 
 Json lines(std::string_view text) {
@@ -136,7 +136,7 @@ std::string hex(std::uint64_t number) {
 }
 
 std::vector<std::string> ids_of(const std::deque<Cell>& cells) {
-  // Ids that the notebook has come before made ones, wherever their cells stand.
+  // The notebook's own ids take precedence over made ones, wherever their cells are.
   std::set<std::string, std::less<>> used;
   std::vector<std::string> ids;
   ids.reserve(cells.size());
@@ -197,7 +197,7 @@ Json metadata_json(const std::string& text) {
   return metadata;
 }
 
-// Texts in JSON have no line ends of their own, so any stands before an indent.
+// Texts in JSON hold no raw line ends, so each line end comes before an indent.
 void write_indented(const Json& json,
                     std::size_t indent,
                     const std::function<void(std::string_view)>& write) {

@@ -22,7 +22,7 @@ void answer_text(http::Response& response, int status, std::string_view text) {
 
 namespace {
 
-// Where an error does not say how long to wait.
+// For an error that does not say how long to wait.
 constexpr std::chrono::seconds kUsualWait{1};
 
 // E2B's clients look at `code` and `message`; the hint is for the person behind them.

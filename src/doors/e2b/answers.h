@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole answers: JSON, and the refusals in the form that E2B's clients look for. They tell a
-// sandbox that is gone from another failure by `code` in the body, not by the status.
+// Whole answers: JSON, and the refusals in the form that E2B's clients look for. Clients tell a
+// sandbox that is gone from other failures by `code` in the body, not by the status.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace glovebox::e2b {
 
-// None of these says whether the peer got it: who is gone asks for nothing any more.
+// None of these reports whether the peer got the answer: a peer that is gone needs none.
 void answer(http::Response& response, int status, const Json& body, http::Headers extra = {});
 void answer_empty(http::Response& response, int status);
 void answer_text(http::Response& response, int status, std::string_view text);
 
-// {"code":…,"message":…,"hint":…}, with a usual hint for an empty one. Says when to come again
-// where that is worth it.
+// {"code":…,"message":…,"hint":…}, with a default hint if `hint` is empty. Says when to retry if
+// that is worthwhile.
 void refuse(http::Response& response,
             int status,
             std::string_view message,
@@ -30,7 +30,7 @@ void refuse_traffic(http::Response& response,
                     int status,
                     std::string_view sandbox,
                     std::string_view message);
-// It was never there, is dead, or is paused.
+// The sandbox never existed, is dead, or is paused.
 void refuse_gone(http::Response& response, std::string_view sandbox);
 
 }  // namespace glovebox::e2b

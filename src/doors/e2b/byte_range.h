@@ -19,7 +19,7 @@ struct RangeWish {
   ByteRange range;
 };
 
-// What a Range header asks of a file of `size` bytes. Several ranges, and what is malformed, get
+// What a Range header asks of a file of `size` bytes. Several ranges, or a malformed header, get
 // the whole file, as the RFC allows.
 RangeWish parse_range(std::string_view header, std::uint64_t size);
 

@@ -6,7 +6,7 @@
 namespace glovebox::e2b {
 namespace {
 
-// One of all that want the same thing succeeds each time.
+// Each time, one of the competing clients succeeds.
 constexpr int kTries = 32;
 
 Result<SandboxNotes> notes_or_new(const Caller& caller, const SandboxInfo& info) {

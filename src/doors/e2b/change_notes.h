@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of a sandbox's notes, of which several clients may make some at once.
+// Changes to a sandbox's notes, which several clients may make at once.
 #pragma once
 
 #include <functional>
@@ -10,13 +10,13 @@
 
 namespace glovebox::e2b {
 
-// What to change in the notes of a sandbox that is `now` like this, and besides in `change`. May be
+// Edits the notes, and anything else in `change`, of a sandbox whose present state is `now`. May be
 // called several times.
 using NotesEdit =
     std::function<Result<void>(const SandboxInfo& now, SandboxNotes& notes, SandboxChange& change)>;
 
-// Applies `edit` to the sandbox as it is now, and again when others change it meanwhile; kConflict
-// when that never ends. A sandbox without notes, made through another door, gets some. Any thread.
+// Applies `edit` to the sandbox as it is now, and again if others change it meanwhile; kConflict if
+// that never ends. A sandbox without notes, made through another door, gets some. Any thread.
 Result<SandboxInfo> change_notes(SandboxService& service,
                                  const Caller& caller,
                                  const std::string& id,

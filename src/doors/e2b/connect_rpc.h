@@ -49,7 +49,7 @@ void refuse_unary(http::Response& response, const RpcError& error);
 
 // An envelope: flags, size, and the message.
 std::string envelope(std::string_view message, bool last = false);
-// The envelope that ends a stream; with an error where it failed.
+// The envelope that ends a stream; with an error if it failed.
 std::string end_envelope(const std::optional<RpcError>& error = std::nullopt);
 
 // Refuses a streaming call before it began: in the protocol, that too is a stream.
@@ -58,7 +58,7 @@ void refuse_streaming(http::Response& response, const RpcError& error);
 // Connect-Timeout-Ms; nothing when the caller sets no limit.
 Result<std::optional<std::chrono::milliseconds>> call_timeout(const http::Request& request);
 
-// How much silence the caller bears, from Keepalive-Ping-Interval.
+// How long a silence the caller tolerates, from Keepalive-Ping-Interval.
 std::chrono::milliseconds ping_interval(const http::Request& request);
 
 // A stream of messages. Ends exactly once: by end(), fail() or abort().
@@ -67,12 +67,12 @@ class RpcStream {
   // Sends the head at once. `keepalive` goes out after `every` without a message.
   RpcStream(http::Request& request, http::Response& response, const Json& keepalive);
 
-  // False: the caller listens no more.
+  // False if the caller no longer listens.
   bool send(const Json& message) { return answer_.write(envelope(to_line(message))); }
   bool idle() { return answer_.idle(); }
   void end() { answer_.finish(end_envelope()); }
   void fail(const RpcError& error) { answer_.finish(end_envelope(error)); }
-  // So that the caller asks whether the sandbox still lives.
+  // Breaks the stream off, so that the caller asks whether the sandbox still lives.
   void abort() { answer_.abort(); }
   LiveAnswer& answer() { return answer_; }
 

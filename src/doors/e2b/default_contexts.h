@@ -23,10 +23,10 @@ struct ShownContext {
 // A context to execute in.
 struct ChosenContext {
   std::string id;        // The service's.
-  std::string language;  // Whose default context it is; empty: none's.
+  std::string language;  // Whose default context this is; empty if it is not one.
 };
 
-// "js" and " Python " as E2B understands them.
+// Reads "js" and " Python " as E2B does: "javascript", "python".
 std::string normal_language(std::string_view name);
 
 // Any thread.
@@ -34,13 +34,13 @@ class DefaultContexts {
  public:
   explicit DefaultContexts(SandboxService& service) : service_(service) {}
 
-  // A language's default context; made if need be. It is not looked for: it may be gone.
+  // A language's default context, made if needed. Does not check that it still exists.
   Result<ChosenContext> of_language(const Visit& visit, const std::string& language);
-  // The context that clients know as `id`. It is not looked for, unless it is a default one that
-  // was never used.
+  // The context that clients know as `id`. Makes a default one that was never used; otherwise does
+  // not check that it exists.
   Result<ChosenContext> of_id(const Visit& visit, const std::string& id);
   // The context to take in place of one that is gone: the default context of its language, made
-  // again. kNotFound where it was none.
+  // again. kNotFound if it was not a default one.
   Result<ChosenContext> in_place_of(const Visit& visit, const ChosenContext& gone);
 
   Result<ShownContext> create(const Visit& visit,

@@ -42,13 +42,13 @@ bool is_signed_file(const Target& target) {
          target.query.contains("signature");
 }
 
-// Requests with a wrong token, or none where one is needed: more than a client makes by mistake.
+// Requests with a wrong or missing token: more than a client makes by mistake.
 constexpr Strangers::Rate kStrangers{.a_second = 20, .at_once = 200};
 
 // The ports of a sandbox that this door serves itself.
 bool is_own(std::uint16_t port) { return port == kEnvdPort || port == kInterpreterPort; }
 
-// Where in which sandbox a request goes; both headers, or the name of the host.
+// The sandbox and port that a request goes to: from both headers, or from the host's name.
 struct Destination {
   std::string sandbox;
   std::uint16_t port = 0;
@@ -72,8 +72,8 @@ Result<Destination> destination_in_headers(const http::Request& request) {
   return Destination{.sandbox = std::string(plain), .port = *port};
 }
 
-// What goes on as long as a guest or the client likes, and holds a thread: what processes say and
-// other ports are passed on without one.
+// Long is what lasts as long as a guest or the client likes and holds a thread: the output of
+// processes and the traffic of other ports are passed on without one.
 http::Pace pace_of(std::uint16_t port, const Target& target) {
   constexpr std::array<std::string_view, 2> kStreams{"StreamInput", "WatchDir"};
   const auto& path = target.segments;
@@ -238,8 +238,8 @@ void E2bDoor::Parts::traffic(const Destination& destination,
   }
 }
 
-// First it is looked at what the request shows, then the sandbox is woken: who has only heard of it
-// keeps nobody awake.
+// Checks what the request shows before it wakes the sandbox: somebody who only knows its id cannot
+// keep it awake.
 void E2bDoor::Parts::enter(Visit visit,
                            std::uint16_t port,
                            const Target& target,

@@ -35,7 +35,7 @@ Entrance entrance(std::uint16_t port,
                   const Visit& visit,
                   const http::Request& request);
 
-// "GET /health" of the two ports that are ours: tells that the sandbox lives, to everybody.
+// "GET /health" of the two ports that are ours: tells anybody that the sandbox is alive.
 bool asks_for_health(std::uint16_t port, const Target& target, const http::Request& request);
 
 // What a signed URL says.

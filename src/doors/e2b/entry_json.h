@@ -10,10 +10,10 @@
 
 namespace glovebox::e2b {
 
-// `target_mode` is that of what a link leads to; not used for anything else.
+// `target_mode` is the mode of a link's target; not used for other entries.
 Json entry_json(const FileEntry& entry, std::uint32_t target_mode = 0);
 
-// The same, asking for the mode behind a link.
+// The same; looks up the mode of a link's target.
 Json resolved_entry_json(FileClient& files, const FileEntry& entry);
 
 std::string_view last_name(std::string_view path);

@@ -17,7 +17,7 @@ class Envd {
   Envd(SandboxService& service, UsageMeter& meter)
       : meter_(meter), processes_(service), filesystem_(service), files_(service) {}
 
-  // Answers a request for a living sandbox that was let in.
+  // Answers a request that was let in, for a living sandbox.
   void serve(const Target& target,
              const Visit& visit,
              http::Request& request,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON that a client sent, read without trust: bounded nesting, and each member's type is checked.
 //
-// A member that is absent or null is not there. One of the wrong type is kInvalid and named.
+// A null member counts as absent. One of the wrong type is kInvalid, and the error names it.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ namespace glovebox::e2b {
 
 using Json = nlohmann::json;
 
-// An object; kInvalid for anything else, and below `nesting` levels. Empty text is the empty
-// object.
+// An object; kInvalid for anything else, and for more than `nesting` levels. Empty text is the
+// empty object.
 Result<Json> parse_object(std::string_view text, int nesting = 32);
 
 // The body of a request as an object. kExhausted when it has more than `most` bytes.
@@ -30,7 +30,7 @@ Result<Json> read_object(http::Request& request, std::size_t most);
 // forms of a protobuf message. Null when it is not there.
 const Json* member(const Json& object, std::string_view name);
 
-// The same for who takes anything else as nothing: empty when it is not there or is no text.
+// The same for callers that treat anything else as absent: empty if it is missing or not a string.
 std::string text_of(const Json& object, std::string_view name);
 
 Result<std::optional<std::string>> text_member(const Json& object, std::string_view name);
@@ -46,7 +46,7 @@ Result<std::map<std::string, std::string>> text_map_member(const Json& object,
 // kInvalid, with what the client did wrong.
 Error invalid(std::string message, std::string hint = {});
 
-// One line of JSON. Whatever the text holds, this does not throw. With `ascii`, every other
+// One line of JSON. Whatever the text holds, this does not throw. With `ascii`, every non-ASCII
 // character is escaped.
 std::string to_line(const Json& json, bool ascii = false);
 

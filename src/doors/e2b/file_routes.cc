@@ -38,7 +38,7 @@ void refuse_file(http::Response& response, const Error& error) {
   refuse(response, file_status(error), error.message());
 }
 
-// A name that is safe within a header, and the whole of it as RFC 6266 has it.
+// A name that is safe within a header, and the full name as in RFC 6266.
 std::string disposition(std::string_view path) {
   constexpr std::string_view kPlain = "-_.~";
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -295,7 +295,7 @@ void FileRoutes::compose(const Visit& visit, http::Request& request, http::Respo
       paths.push_back(GB_TRY(resolve_path(each, user.home)));
       open.push_back(GB_TRY(files.open(paths.back())));
     }
-    // A client does one thing at a time; what is read by frames is read while the other writes.
+    // A file client does one thing at a time; `files` reads frame by frame while `writer` writes.
     FileClient writer =
         GB_TRY(service_.files_of(visit.caller, visit.info.id, FileAccess::kUse, user.name));
     std::size_t at = 0;

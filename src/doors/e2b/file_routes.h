@@ -16,7 +16,7 @@ class FileRoutes {
  public:
   explicit FileRoutes(SandboxService& service) : service_(service) {}
 
-  // Answers a request whose right to this sandbox was checked.
+  // Answers a request that was already found to have the right to this sandbox.
   void serve(const Target& target,
              const Visit& visit,
              http::Request& request,
@@ -38,7 +38,7 @@ class FileRoutes {
   SandboxService& service_;
 };
 
-// The metadata in X-Metadata-* headers, with the names in lower case. kInvalid when it is too much.
+// The metadata in X-Metadata-* headers, with the names in lower case. kInvalid if it is too large.
 Result<std::map<std::string, std::string>> metadata_of(const http::Request& request);
 
 }  // namespace glovebox::e2b

@@ -40,7 +40,8 @@ class FilesystemService {
   Watchers watchers_;
 };
 
-// A FilesystemEvent. With `entry`, what is there now is told where there can be something.
+// A FilesystemEvent. With `entry`, it includes what is there now, unless the event is a removal or
+// a renaming.
 Json file_event_json(const FileEvent& event, const std::string& directory, FileClient* entry);
 
 }  // namespace glovebox::e2b

@@ -9,14 +9,14 @@
 namespace glovebox::e2b {
 namespace {
 
-// Beyond this, those whose time was over are dropped; a request by id brings them back.
+// Beyond this, expired ones are dropped; a request by id brings them back.
 constexpr std::size_t kMaxKnown = 20'000;
 
 // Signatures that were found are kept up to here.
 constexpr std::size_t kMaxSigned = 4'096;
-// What a search costs for each so many hashes. Fewer cost less than it takes to answer a request,
-// and are free: a flood of signatures that are nobody's keeps no good one from being found. 200 of
-// that a second are a tenth of a processor.
+// A search is charged one unit per this many hashes. A smaller one costs less than answering a
+// request, and is free: a flood of bogus signatures keeps no good one from being found. 200 units a
+// second are a tenth of a processor.
 constexpr std::size_t kHashesOfToken = 1'024;
 constexpr Strangers::Rate kSearches{.a_second = 200, .at_once = 400};
 
@@ -83,7 +83,7 @@ Result<void> Gate::let_in(Visit& visit, bool counted) {
   return {};
 }
 
-// Where a signature that was seen before leads; empty where it was not, or leads nowhere any more.
+// The sandbox that a signature seen before opens; empty if it is new, or no longer opens any.
 std::string Gate::look_up(const SignedRequest& request, std::string_view signature) {
   const std::lock_guard lock(mutex_);
   const auto seen = signed_.find(std::string(signature));
@@ -91,7 +91,7 @@ std::string Gate::look_up(const SignedRequest& request, std::string_view signatu
     return {};
   }
   const auto known = known_.find(seen->second);
-  // The same signature with another path is nobody's.
+  // The same signature is not valid for another path.
   return known != known_.end() &&
                  equal_secrets(signature, signature_of(request, known->second->access_token))
              ? seen->second

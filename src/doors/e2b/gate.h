@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gate: which sandbox a request for the inside of one means.
+// Gate: finds the sandbox whose inside a request is for.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@
 
 namespace glovebox::e2b {
 
-// A sandbox that a request names, and a caller who may use it and nothing else. Until the request
-// has shown what entrance.h asks for, the caller is nobody's to use.
+// A sandbox that a request names, and a caller who may use it and nothing else. Do not use the
+// caller until the request has shown what entrance.h asks for.
 struct Visit {
   Caller caller;
   SandboxInfo info;
@@ -27,10 +27,10 @@ struct Visit {
 // Any thread.
 class Gate {
  public:
-  // Knows the sandboxes that there are already.
+  // Starts out knowing the sandboxes that already exist.
   explicit Gate(SandboxService& service);
 
-  // To be told of each sandbox that gets notes: a signed URL may name none.
+  // Must be called for each sandbox that gets notes: a signed URL may not name its sandbox.
   void remember(const SandboxInfo& info, const SandboxNotes& notes);
   void forget(std::string_view id);
   // Whether this sandbox was made, or opened, through this door.
@@ -40,13 +40,13 @@ class Gate {
   // Checks no token and wakes nobody.
   [[nodiscard]] Result<Visit> find(std::string_view id) const;
 
-  // The one whose token made this signature. A signature that was seen before is looked up; any
-  // other is compared with every sandbox that is known, which anybody may ask for: so with a
-  // thousand or more of them, what that may cost in a second is bounded (kExhausted).
+  // The sandbox whose token made this signature. A signature that was seen before is looked up; any
+  // other is compared with every known sandbox. Anybody can cause that, so with a thousand
+  // sandboxes or more, its cost per second is bounded (kExhausted).
   Result<Visit> find_signed(const SignedRequest& request, std::string_view signature);
 
-  // Counts a request that has shown a token, and wakes a sandbox that sleeps and may be woken by
-  // traffic; kNotFound for one that may not.
+  // Counts a request that has shown a token, and wakes a sleeping sandbox that traffic may wake;
+  // kNotFound if traffic may not wake it.
   Result<void> let_in(Visit& visit, bool counted);
 
  private:
@@ -60,7 +60,7 @@ class Gate {
 
   SandboxService& service_;
   mutable std::mutex mutex_;
-  // Shared with searches, which go on without the lock.
+  // Shared with searches, which continue without the lock.
   std::map<std::string, std::shared_ptr<const Known>, std::less<>> known_;
   std::unordered_map<std::string, std::string>
       signed_;  // A signature and the sandbox that it opens.

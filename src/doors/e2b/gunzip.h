@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gunzip: undoes gzip of what comes in pieces (RFC 1952), in bounded memory.
+// Gunzip: decompresses gzip (RFC 1952) that comes in pieces, in bounded memory.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,14 @@ namespace glovebox::e2b {
 
 class Gunzip {
  public:
-  // `source` gives the compressed bytes. What comes out is not bounded: who stores it bounds it.
+  // `source` gives the compressed bytes. The output is not bounded: the code that stores it must
+  // bound it.
   static Result<Gunzip> open(FileClient::Source source);
   Gunzip(Gunzip&&) noexcept;
   Gunzip& operator=(Gunzip&&) noexcept;
   ~Gunzip();
 
-  // The next plain bytes; 0 at the end. kInvalid when they are not gzip, or not the whole of one.
+  // The next plain bytes; 0 at the end. kInvalid if the input is not gzip, or is incomplete.
   Result<std::size_t> read(std::span<char> into);
 
  private:

@@ -167,7 +167,7 @@ void Interpreter::stream(const Visit& visit,
                          http::Request& request,
                          http::Response& response) {
   bool begun = false;
-  std::optional<LiveAnswer> live;  // Nothing before it has begun, or where nobody reads any more.
+  std::optional<LiveAnswer> live;  // Nothing before it has begun, or if nobody reads any more.
   const auto begin = [&] {
     if (!begun && response.start(200, {{"Content-Type", "application/json"}})) {
       live.emplace(request, response, options_.keepalive, execution_line({{"type", "keepalive"}}));
@@ -187,7 +187,7 @@ void Interpreter::stream(const Visit& visit,
                             });
   };
   auto done = execute();
-  // Nobody asked beforehand whether the context is there, which would cost a call each time.
+  // Whether the context exists was not checked first: that would cost a call each time.
   if (!done && done.error().code() == ErrorCode::kNotFound) {
     const bool is_default = !context.language.empty();
     auto instead = contexts_.in_place_of(visit, context);
@@ -199,7 +199,7 @@ void Interpreter::stream(const Visit& visit,
       return;
     }
   }
-  // E2B starts an interpreter again that has died; who executes next finds a new one.
+  // E2B restarts an interpreter that has died; the next execution finds a new one.
   if (!done && done.error().code() == ErrorCode::kConflict &&
       service_.restart_context(visit.caller, visit.info.id, context.id)) {
     done = execute();

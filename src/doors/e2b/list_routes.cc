@@ -91,8 +91,8 @@ bool fits(const SandboxInfo& info, const ListWish& wish) {
          wish.template_name == notes_of(info).template_id;
 }
 
-// What the service has no query for is sought in all that it lists; the token is then the id after
-// which the page starts.
+// If the service has no query for what is wanted, searches all that it lists; the token is then the
+// id after which the page starts.
 Result<SandboxPage> seek(SandboxService& service, const Caller& caller, const ListWish& wish) {
   SandboxQuery query = wish.query;
   query.limit = kMaxPage;
@@ -207,7 +207,7 @@ Result<void> ListRoutes::metrics_of_many(ControlCall& call) {
 }
 
 Result<void> ListRoutes::logs(ControlCall& call) {
-  // There is no log beside what commands and code print, which goes to whoever started them.
+  // There is no log besides what commands and code print, which goes to the client that ran them.
   (void)GB_TRY(service_.find(call.caller, call.arguments[0]));
   answer(call.response, 200, {{"logs", Json::array()}, {"logEntries", Json::array()}});
   return {};

@@ -17,7 +17,7 @@ namespace glovebox::e2b {
 // Any thread.
 class LiveAnswer {
  public:
-  // After response.start(). `beat` is what goes out after so long a silence. Request and response
+  // After response.start(). `beat` goes out after a silence of `beat_every`. Request and response
   // outlive this.
   LiveAnswer(http::Request& request,
              http::Response& response,
@@ -29,10 +29,10 @@ class LiveAnswer {
   // False: nobody reads any more.
   bool write(std::string_view piece);
 
-  // To be called now and then while nothing happens. False: nobody reads any more.
+  // Call this now and then while nothing happens. False: nobody reads any more.
   bool idle();
 
-  // These end it, once; nothing comes after `last`.
+  // These end the answer, once; nothing comes after `last`.
   void finish(std::string_view last = {});
   void abort();
 

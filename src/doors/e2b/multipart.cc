@@ -70,7 +70,7 @@ std::optional<std::string> parameter(std::string_view header, std::string_view n
   return std::nullopt;
 }
 
-// Browsers and their like write only these three so (WHATWG HTML, multipart/form-data encoding).
+// Browsers and similar clients escape only these three (WHATWG HTML, multipart/form-data encoding).
 std::string unescaped(std::string text) {
   for (const auto& [escape, character] :
        {std::pair{"%22", '"'}, std::pair{"%0D", '\r'}, std::pair{"%0A", '\n'}}) {
@@ -134,7 +134,7 @@ Result<std::optional<Multipart::Part>> Multipart::next() {
   std::vector<char> rest(in_part_ ? 16 * 1024 : 0);
   while (in_part_ && GB_TRY(read(rest)) > 0) {
   }
-  // Behind a delimiter: its line's end, or the two dashes of the last one.
+  // After a delimiter comes the end of its line, or the two dashes of the last one.
   while (buffer_.size() - start_ < 2) {
     if (!GB_TRY(fill())) {
       return malformed();
@@ -148,7 +148,7 @@ Result<std::optional<Multipart::Part>> Multipart::next() {
     return Error(ErrorCode::kInvalid, "too many parts");
   }
   (void)GB_TRY(take_until("\r\n", 64));
-  // One line break more is in the search, for a part without headers.
+  // The search includes this line break, for a part without headers.
   start_ -= 2;
   const std::string head = GB_TRY(take_until("\r\n\r\n", kMaxHead));
   Part part;

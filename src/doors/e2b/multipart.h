@@ -23,8 +23,8 @@ class Multipart {
 
   Multipart(std::string_view boundary, FileClient::Source source);
 
-  // The next part, after what is left of the one before; nothing at the end. kInvalid when the
-  // body is malformed or ends too early.
+  // Skips the rest of the current part and returns the next one; nothing at the end. kInvalid when
+  // the body is malformed or ends too early.
   Result<std::optional<Part>> next();
 
   // The next bytes of the current part; 0 at its end.
@@ -33,13 +33,13 @@ class Multipart {
  private:
   // Reads more into the buffer; false at the end of the body.
   Result<bool> fill();
-  // Takes what is up to and with `mark`; at most `most` bytes.
+  // Takes the text before `mark`, at most `most` bytes, and the mark itself.
   Result<std::string> take_until(std::string_view mark, std::size_t most);
 
   FileClient::Source source_;
   std::string delimiter_;  // With the line break before it.
   std::string buffer_;
-  std::size_t start_ = 0;  // What of the buffer was read.
+  std::size_t start_ = 0;  // How much of the buffer was read.
   std::size_t parts_ = 0;
   bool in_part_ = false;
   bool ended_ = false;

@@ -64,7 +64,7 @@ Result<std::string> read_header_value(std::string_view text) {
   return value;
 }
 
-// Of one host: what its `transform.headers` set. A rule lets nothing out by itself.
+// Reads what the `transform.headers` of one host set. A rule lets nothing out by itself.
 Result<void> read_transforms(const std::string& host,
                              const Json& list,
                              std::vector<HeaderRule>& headers) {
@@ -129,7 +129,7 @@ Result<Network> make_network(const Json& wanted, std::optional<bool> internet) {
       return invalid("invalid denied CIDR " + rule.to_text(), "deny addresses such as 10.0.0.0/8");
     }
   }
-  // Denying everything is E2B's way to say that only what is allowed is.
+  // Denying everything is E2B's way to say that only what allowOut names is allowed.
   const bool closed =
       std::erase_if(rules.deny,
                     [](const NetworkRule& rule) { return rule.to_text() == kEverywhere; }) > 0 ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// E2B's spelling of network rules. What a client sent is kept with the sandbox's notes, to tell it
+// E2B's spelling of network rules. What a client sent is kept in the sandbox's notes, to be shown
 // again; the rules that follow from it are the sandbox's own (spec/network_rules.h).
 #pragma once
 
@@ -18,15 +18,15 @@ struct Network {
 
 // From the `network` member of a request (or the body of an update) and its
 // `allow_internet_access`. Without `denyOut` of 0.0.0.0/0 everything is allowed by default. A
-// denied block is denied even where allowOut names a part of it, unlike in E2B. kInvalid says what
+// denied block is denied even where allowOut names a part of it, unlike in E2B. kInvalid for what
 // E2B forbids as well: names in denyOut, and names in allowOut unless all else is denied.
 Result<Network> make_network(const Json& wanted, std::optional<bool> internet);
 
-// kUnsupported for what no rule expresses, where sandboxes are let out at all: a proxy of the
-// client's.
+// kUnsupported for a proxy of the client's, which no rule expresses, if sandboxes may reach the
+// network at all.
 Result<void> check_supported(const Json& wanted, NetworkPolicy policy);
 
-// The network with new rules, and those members of what was `told` that an update can't change.
+// The network with new rules, and the members of `told` that an update can't change.
 Result<Network> update_network(const Json& told, const Json& wanted, std::optional<bool> internet);
 
 }  // namespace glovebox::e2b

@@ -15,7 +15,7 @@ namespace glovebox::e2b {
 struct SandboxNotes {
   std::string access_token;   // For envd and /execute. Never changes: clients keep it over a pause.
   std::string traffic_token;  // For the code interpreter, and for ports that are not public.
-  bool secure = true;         // The access token is asked for, and told to clients.
+  bool secure = true;         // The access token is required, and clients are given it.
   bool public_ports = true;
   std::optional<bool> internet;   // As the client set it.
   std::string template_id;        // As the client named it.
@@ -35,7 +35,7 @@ Result<SandboxNotes> make_notes(std::string_view tenant);
 // Nothing when the sandbox was not made through this door.
 std::optional<SandboxNotes> read_notes(std::string_view extra);
 
-// `extra` with the notes in it, whatever else stands there kept.
+// `extra` with the notes in it, keeping everything else in it.
 std::string write_notes(std::string_view extra, const SandboxNotes& notes);
 
 }  // namespace glovebox::e2b

@@ -8,9 +8,10 @@
 namespace glovebox::e2b {
 
 struct E2bOptions {
-  // Told to clients, who reach ports as PORT-ID.DOMAIN. Empty: what they were configured with.
+  // Told to clients, who reach ports as PORT-ID.DOMAIN. Empty: they use the domain that they were
+  // configured with.
   std::string domain;
-  // Whether clients reach us by TLS: then so are the links that they are given.
+  // Whether clients reach us by TLS; if so, the links that they are given use it too.
   bool tls = false;
   // Silence on /execute after which a keepalive goes out.
   std::chrono::milliseconds keepalive{5'000};
@@ -21,7 +22,7 @@ struct E2bOptions {
 // The version of E2B's server whose behaviour this door shows: clients switch features on by it.
 inline constexpr const char* kEnvdVersion = "0.6.13";
 
-// Where the relative paths of the user "user" start, and those of everybody where there is no root.
+// Where the relative paths of the user "user" start, and everybody's if there is no root inside.
 inline constexpr const char* kHome = "/home/user";
 
 }  // namespace glovebox::e2b

@@ -11,7 +11,7 @@ namespace glovebox::e2b {
 
 inline constexpr std::size_t kMaxPage = 100;
 
-// The parameter `limit`, kMaxPage when it is absent; kInvalid for what is not from 1 to that.
+// The parameter `limit`; kMaxPage if it is absent, kInvalid if it is not from 1 to kMaxPage.
 Result<std::size_t> page_size(const Target& target);
 
 }  // namespace glovebox::e2b

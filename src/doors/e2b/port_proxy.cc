@@ -12,7 +12,7 @@
 namespace glovebox::e2b {
 namespace {
 
-// What the client wants the guest to see in place of the name by which it is reached.
+// The host that the client wants the guest to see, instead of the one by which it is reached.
 std::optional<std::string> masked_host(const Visit& visit) {
   const Json* const mask = member(visit.notes.network, "maskRequestHost");
   if (mask == nullptr || !mask->is_string()) {

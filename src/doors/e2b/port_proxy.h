@@ -14,7 +14,7 @@ class PortProxy {
   explicit PortProxy(SandboxService& service) : service_(service) {}
 
   // Answers with what the server at a port of the sandbox answers, on the client's connection,
-  // which ends with that.
+  // which then ends.
   void serve(std::uint16_t port,
              const Visit& visit,
              http::Request& request,

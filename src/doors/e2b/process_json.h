@@ -12,10 +12,10 @@ namespace glovebox::e2b {
 
 Json process_json(const ProcessInfo& process);
 
-// One message, or several where the output is longer than one may hold.
+// One message, or several if the output is longer than one may hold.
 std::vector<Json> event_json(const ProcessEvent& event);
 
-// "exit status 3", "signal: killed": how Go tells of it, which clients show.
+// "exit status 3", "signal: killed": in Go's words, which clients show.
 std::string end_status(int exit_code, std::optional<int> signal);
 
 }  // namespace glovebox::e2b

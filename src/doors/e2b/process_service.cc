@@ -233,8 +233,8 @@ Result<ProcessRequest> ProcessService::process_request(const Visit& visit,
   }
   wanted.user = user.name;
   const std::string cwd = GB_TRY(text_member(config, "cwd")).value_or("");
-  // Without one it runs in the home of another user, or in the sandbox's, whatever the template
-  // calls that.
+  // Without a cwd, another user's process runs in that user's home, and any other in the sandbox's,
+  // whatever the template calls that.
   if (!cwd.empty() || user.home != kHome) {
     wanted.command.cwd = GB_TRY(resolve_path(cwd, user.home));
     FileClient files = GB_TRY(service_.files(visit.caller, visit.info.id, FileAccess::kUse));

@@ -21,7 +21,7 @@ class ProcessService {
              http::Response& response);
 
  private:
-  // How a call with one answer is worked on.
+  // Does what a call with one answer asks for.
   Result<Json> call(std::string_view method, const Visit& visit, http::Request& request);
   Result<Json> list(const Visit& visit);
   Result<void> send_input(const Visit& visit, const Json& message);

@@ -37,11 +37,11 @@ class ProcessMessages final : public http::PieceSource {
       return State::kGoesOn;
     }
     const bool ended = event->kind == ProcessEvent::Kind::kEnded;
-    // A process that was killed may have been so with its sandbox. Then the caller has to ask.
+    // A process that was killed may have died with its sandbox. Then the caller has to ask.
     if (ended && event->signal == SIGKILL && !has_sandbox()) {
       return State::kBroken;
     }
-    // The caller's clock may be a moment behind, and its SDK knows this as a timeout by the code
+    // The caller's clock may be a moment behind, and its SDK recognizes a timeout by the code
     // alone.
     if (ended && until_deadline_ && event->reason == Status::kTimeout) {
       piece = end_envelope(RpcError{.code = "deadline_exceeded",

@@ -10,9 +10,9 @@
 
 namespace glovebox::e2b {
 
-// Answers the call, without a thread once it has begun. `feed` is of a process in the sandbox of
-// the visit; the service outlives the answer. `until_deadline`: the process has the time of this
-// call, so that its end by time is that of the call.
+// Answers the call, without a thread once it has begun. `feed` belongs to a process in the sandbox
+// of the visit; the service outlives the answer. `until_deadline`: the process's time limit is that
+// of this call, so if the process times out, so does the call.
 void answer_with_process(SandboxService& service,
                          const Visit& visit,
                          http::Request& request,

@@ -11,8 +11,8 @@
 namespace glovebox::e2b {
 namespace {
 
-// What a guest shows as JSON may be large and deep, but not as deep as our stack; and what it says
-// twice is its own business.
+// What a guest shows as JSON may be large and deep, but not as deep as our stack; and duplicate
+// names are its own business.
 constexpr JsonBounds kShown{.values = 1'000'000, .depth = 200, .names_twice = true};
 
 constexpr std::string_view kChart = "application/vnd.glovebox.chart+json";
@@ -130,7 +130,7 @@ std::string ExecutionLines::take(std::string_view event) {
   if (type == "result") {
     const Json* data = member(json, "data");
     const Json* update = member(json, "update");
-    // E2B's server passes over what replaces something shown before.
+    // E2B's server skips what replaces something shown before.
     if (data == nullptr || !data->is_object() || (update != nullptr && *update == true)) {
       return {};
     }

@@ -10,14 +10,14 @@
 
 namespace glovebox::e2b {
 
-// Turns our events into E2B's, one execution long.
+// Turns our events into E2B's, for one execution.
 class ExecutionLines {
  public:
   // The lines for an event as the service gives it, each with its line break; empty for one that
   // has no counterpart.
   std::string take(std::string_view event);
 
-  // The verdict was there, and what it says. Then all is told.
+  // The status of the verdict, once it has come. After that, there is nothing more to tell.
   [[nodiscard]] const std::optional<std::string>& status() const { return status_; }
 
  private:
@@ -31,7 +31,7 @@ class ExecutionLines {
 // The fields of a result from its MIME bundle.
 Json result_fields(const Json& bundle, bool main);
 
-// A line of the answer: ASCII, because clients decode each piece of the network by itself.
+// A line of the answer: ASCII, because clients decode each piece from the network by itself.
 std::string execution_line(const Json& json);
 
 }  // namespace glovebox::e2b

@@ -30,11 +30,11 @@ using ControlHandler = std::function<Result<void>(ControlCall&)>;
 
 class Routes {
  public:
-  // `pattern` is as "sandboxes/*/timeout". The first that fits is taken.
+  // `pattern` looks like "sandboxes/*/timeout". The first that matches is taken.
   void add(std::string_view method, std::string_view pattern, ControlHandler handler);
 
-  // Answers every call: 404 for what nobody serves, 405 for a wrong method, 403 where the service
-  // does not admit the caller: a GET takes the scope "read", everything else "run".
+  // Answers every call: 404 for what nobody serves, 405 for a wrong method, 403 if the service does
+  // not admit the caller: a GET takes the scope "read", everything else "run".
   void serve(ControlCall& call, SandboxService& service) const;
 
  private:

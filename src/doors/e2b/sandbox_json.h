@@ -17,10 +17,10 @@ Json opened_json(const SandboxInfo& info, const SandboxNotes& notes, const E2bOp
 // An item of a list.
 Json listed_json(const SandboxInfo& info, const SandboxNotes& notes);
 
-// All that there is to know.
+// Everything about a sandbox.
 Json detail_json(const SandboxInfo& info, const SandboxNotes& notes, const E2bOptions& options);
 
-// The notes of a sandbox, or what stands for them with one that another door made.
+// The notes of a sandbox, or substitutes for them if another door made it.
 SandboxNotes notes_of(const SandboxInfo& info);
 
 }  // namespace glovebox::e2b

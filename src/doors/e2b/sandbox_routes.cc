@@ -38,7 +38,7 @@ Result<milliseconds> timeout_of(const Json& body, std::int64_t otherwise) {
   return milliseconds(seconds(timeout));
 }
 
-// What only a virtual machine could do, and what this daemon has not.
+// Refuses what only a virtual machine could do, and what this daemon does not have.
 Result<void> check_offered(const Json& body) {
   if (GB_TRY(flag_member(body, "autoPauseMemory")) == false) {
     return unsupported("pausing without memory is not supported");
@@ -129,7 +129,7 @@ Result<void> SandboxRoutes::create(ControlCall& call, Generation generation) {
   request.extra = write_notes("{}", notes);
   auto made = service_.create(call.caller, request);
   if (!made && made.error().code() == ErrorCode::kNotFound) {
-    // Seldom, so asked only now: the name that a client gave to a snapshot.
+    // Rare, so looked up only now: the name that a client gave to a snapshot.
     const auto resolved = GB_TRY(resolve_template(service_, call.caller, request.template_name));
     if (resolved != request.template_name) {
       request.template_name = notes.template_id = resolved;
@@ -150,7 +150,7 @@ Result<SandboxNotes> SandboxRoutes::adopt(const Caller& caller, SandboxInfo& inf
   if (auto notes = read_notes(info.extra)) {
     return std::move(*notes);
   }
-  // Another client may do the same just now: there are the same notes for both.
+  // Another client may be doing the same: both get the same notes.
   const auto nothing = [](const SandboxInfo&, SandboxNotes&, SandboxChange&) -> Result<void> {
     return {};
   };

@@ -54,8 +54,8 @@ Result<void> SecretRoutes::create(ControlCall& call) {
 
 Result<void> SecretRoutes::list(ControlCall& call) {
   const std::size_t limit = GB_TRY(page_size(call.target));
-  // The token of a page is the name before it, in digits: it need not fit in a header itself, and
-  // the secret may be gone when the next page is asked for.
+  // The token of a page is the name before it, in hexadecimal: a name need not fit in a header
+  // itself, and the secret may be gone when the next page is asked for.
   const auto after = from_hex(call.target.parameter("nextToken").value_or(""));
   if (!after) {
     return Error(ErrorCode::kInvalid, "invalid 'nextToken'");

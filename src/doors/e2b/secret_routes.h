@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Secrets: stored for what sandboxes send out, and never told again.
+// Secrets: stored for what sandboxes send out, and never shown again.
 #pragma once
 
 #include "doors/e2b/routes.h"

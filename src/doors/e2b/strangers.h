@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strangers: what requests that have shown no valid secret may cost, all of them together. One that
-// shows a secret is not asked, so a flood of others takes nothing from it.
+// Strangers: bounds what all requests without a valid secret may cost together. A request that
+// shows one is not charged, so a flood of others takes nothing from it.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ class Strangers {
   explicit Strangers(Rate rate)
       : bucket_(rate.a_second, rate.at_once, std::chrono::steady_clock::now()) {}
 
-  // kExhausted when so much is not left.
+  // kExhausted if less than `cost` is left.
   Result<void> charge(std::size_t cost);
 
  private:

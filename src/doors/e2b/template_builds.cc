@@ -20,12 +20,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kMaxBuildBody = 4UL << 20;
-// Of a tenant, which loses its oldest for a further one. Nothing here is shared with another
-// tenant.
+// Per tenant; one more replaces the tenant's oldest. Nothing here is shared with another tenant.
 constexpr std::size_t kMostBuilds = 64;
 constexpr std::size_t kMostEntries = 20'000;
 constexpr std::size_t kPage = 100;
-// How long a build is remembered that nobody asks about any more.
+// How long after its creation a build that does not run is remembered, at least.
 constexpr auto kRemembered = 1h;
 
 std::string upload_name(const std::string& name, const std::string& hash) {
@@ -80,13 +79,13 @@ void TemplateBuilds::drop_old() {
   });
 }
 
-// Requires: the mutex is held. Whether nobody works at it; its thread, if it had one, is joined.
+// Requires: the mutex is held. Whether no thread works on it; joins the thread if it has ended.
 bool TemplateBuilds::is_at_rest(Build& build) {
   if (build.status == "building") {
     return false;
   }
   if (build.thread.joinable()) {
-    build.thread.join();  // It has said its last word, and takes no lock any more.
+    build.thread.join();  // It has set the final status, and takes no lock any more.
   }
   return true;
 }
@@ -207,7 +206,7 @@ Result<std::shared_ptr<TemplateBuilds::Build>> TemplateBuilds::find(const Caller
     }
   }
   if (!build) {
-    // Of a daemon before us.
+    // The build may be an earlier daemon's.
     if (auto state = service_.template_service().find_build(caller, id)) {
       build = std::make_shared<Build>();
       build->caller = caller;
@@ -229,7 +228,7 @@ void TemplateBuilds::keep(const Build& build,
                           bool ready,
                           const std::string& reason,
                           const std::string& step) {
-  // Where the disk is full it counts as one that was under way, and that is near the truth.
+  // If the disk is full, the build counts as one that was under way, which is close to the truth.
   (void)service_.template_service().keep_build(
       build.caller,
       {.id = build.id,
@@ -244,7 +243,7 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
   const Json body = GB_TRY(read_object(call.request, kMaxBuildBody));
   const std::shared_ptr<Build> build =
       GB_TRY(find(call.caller, call.arguments[0], call.arguments[1]));
-  // A thread is started by copying what it is given.
+  // Shared, because std::thread copies its arguments.
   const auto files = std::make_shared<std::vector<UniqueFd>>();
   const auto find_upload = [&](const std::string& hash) {
     auto file =
@@ -263,7 +262,7 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
                                            : "this build has already started");
   }
   if (!order) {
-    // The client learns it as it learns of any other step that fails.
+    // The client learns of this as of any other step that fails.
     build->status = "error";
     build->step = step;
     build->reason = whole(order.error());
@@ -280,7 +279,7 @@ Result<void> TemplateBuilds::start(ControlCall& call) {
       build->thread = std::thread(&TemplateBuilds::run, this, build, *std::move(order), files);
       build->status = "building";
     } catch (const std::system_error&) {
-      // It waits as before, so the client may start it again.
+      // The build still waits, so the client may start it again.
       return Error(ErrorCode::kUnavailable, "the build could not be started: no more threads",
                    "try again in 10 seconds")
           .with_retry_after(std::chrono::seconds(10));
@@ -330,7 +329,7 @@ void TemplateBuilds::run(const std::shared_ptr<Build>& build,
     step = step >= 2 && step - 2 < order.steps.size() ? order.steps[step - 2] : 0;
   }
   const std::string failed = built ? "" : step == 0 ? "base" : std::to_string(step);
-  // Whoever has seen its end will see it again.
+  // Stored before it is shown: a client that has seen the end will see it again.
   keep(*build, built.has_value(), reason, failed);
   const std::scoped_lock lock(mutex_);
   build->status = built ? "ready" : "error";

@@ -2,10 +2,10 @@
 // TemplateBuilds: templates as E2B's SDK builds them: a name, files, a list of steps, and a build
 // that the client asks about until it is over.
 //
-// What the steps mean for us: of a template, the root stays as it is and cannot be written; COPY,
-// RUN and WORKDIR change the home directory, and that is kept. Both of E2B's users are the one
-// guest. Of an image they change the root as well, and RUN is root's or whose USER says. Commands
-// reach what a sandbox reaches.
+// What the steps mean for us: in a build from a template, the root stays as it is and cannot be
+// written; COPY, RUN and WORKDIR change the home directory, and that is kept. Both of E2B's users
+// are the one guest. In a build from an image they change the root as well, and RUN runs as root or
+// as the account that USER names. Commands reach what a sandbox reaches.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,7 @@ class TemplateBuilds {
     std::vector<Entry> log;
     std::string status = "waiting";  // "building", "ready", "error"
     std::string reason;
-    std::string step;  // Of the reason: "base", "finalize" or a number.
+    std::string step;  // Where it failed: "base", "finalize" or a number.
     bool canceled = false;
     std::thread thread;
   };
@@ -68,7 +68,7 @@ class TemplateBuilds {
   Result<std::shared_ptr<Build>> find(const Caller& caller,
                                       const std::string& name,
                                       const std::string& id);
-  // How it ended, for those who ask when we are gone.
+  // Stores how it ended, for clients that ask after this daemon is gone.
   void keep(const Build& build, bool ready, const std::string& reason, const std::string& step);
   void drop_old();
   static bool is_at_rest(Build& build);

@@ -11,7 +11,7 @@
 namespace glovebox::e2b {
 namespace {
 
-// The content of a directory, or files into one, or a file under a new name.
+// Copies the content of a directory, or files into one, or a file to a new name.
 constexpr const char* kCopy = R"sh( || exit 1
 set -e
 shopt -s nullglob dotglob
@@ -43,7 +43,7 @@ std::string as_word(const std::string& text) {
   return word + "\"";
 }
 
-// Of an account of the image, or its number, with a group or without.
+// The name or number of an account of the image, with or without a group.
 Result<void> check_account(const std::string& user) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
@@ -66,7 +66,7 @@ class Writer {
  public:
   Writer(const std::string& image, const FindUpload& find_upload) : find_upload_(find_upload) {
     build_.dockerfile.text = "FROM " + image + "\n";
-    add("USER root", 0);  // Whoever the image names: E2B's steps are root's until they say.
+    add("USER root", 0);  // Whatever user the image names: E2B's steps begin as root.
   }
 
   Result<void> take(const Json& step, std::size_t number) {
@@ -108,15 +108,15 @@ class Writer {
     return Error(ErrorCode::kUnsupported, "the step '" + printable(type) + "' is not supported");
   }
 
-  // What runs in the sandboxes is for E2B's door to say, not for the steps.
+  // Who runs in the sandboxes is for E2B's door to say, not for the steps.
   ImageBuild finish() && {
     become("root", build_.steps.back());
     return std::move(build_);
   }
 
  private:
-  // All steps are root's but RUN. The home is the user's whenever a step is, with what root has put
-  // there meanwhile, as it is in the sandboxes.
+  // All steps but RUN are root's. Whenever a step runs as the user, the home and what root has put
+  // there meanwhile belong to the user, as they do in the sandboxes.
   void become(const std::string& user, std::size_t step) {
     if (user == current_) {
       return;

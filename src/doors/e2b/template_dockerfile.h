@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of a build that begins with an image of a registry, as a Dockerfile: on a root of its
-// own commands are root, and what they change anywhere is kept.
+// The steps of a build that begins with an image of a registry, as a Dockerfile: such a build has a
+// root of its own, where commands can be root and what they change anywhere is kept.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,7 @@ namespace glovebox::e2b {
 
 struct ImageBuild {
   DockerfileBuild dockerfile;
-  // The step, as E2B counts from 1, of each instruction behind FROM; 0: the
-  // base image's.
+  // The step of each instruction after FROM, counted from 1 as E2B does; 0: the base image's.
   std::vector<std::size_t> steps;
 };
 
@@ -27,8 +26,8 @@ Result<ImageBuild> build_of_image(const std::string& image,
                                   const FindUpload& find_upload,
                                   std::string& failed_step);
 
-// A script of bash that copies as Docker's COPY does: `args` are a step's, `scratch` is a directory
-// with what was uploaded, which is removed.
+// A script of bash that copies as Docker's COPY does: `args` are a step's, `scratch` is the
+// directory with the upload, which the script removes.
 std::string copy_script(const std::vector<std::string>& args,
                         const std::string& target,
                         const std::string& scratch);

@@ -10,19 +10,19 @@
 
 namespace glovebox::e2b {
 
-// The template that a client means. A namespace is its own tenant, and drops out.
+// The template that a client means. A namespace is taken for the client's own tenant, and dropped.
 struct TemplateName {
   static constexpr std::string_view kDefaultTag = "default";
 
   std::string name;
-  std::string tag{};  // Empty where the client gave none.
+  std::string tag{};  // Empty if the client gave none.
 
   // kInvalid for what cannot be a name.
   static Result<TemplateName> parse(std::string_view wanted);
-  // Of one of ours.
+  // Parses one of our names.
   static TemplateName of(std::string_view ours);
 
-  // Ours: NAME, which the tag "default" stands for, or NAME:TAG.
+  // Our name: NAME for the tag "default", else NAME:TAG.
   [[nodiscard]] std::string ours() const;
   [[nodiscard]] std::string tag_or_default() const;
 };

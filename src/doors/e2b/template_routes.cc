@@ -35,8 +35,8 @@ Json snapshot_json(const SnapshotName& snapshot, const std::string& tenant) {
   return {{"snapshotID", with_tag(snapshot.text())}, {"names", std::move(names)}};
 }
 
-// What E2B calls the build that a template came from, in the form of a UUID; one that no client
-// built has one made of its content.
+// E2B's id of the build that a template came from, in the form of a UUID; a template that no client
+// built has one made from its content.
 std::string build_id(const TemplateInfo& info) {
   return info.build.empty() ? sha256_hex(info.content).substr(0, 32) : info.build;
 }
@@ -117,7 +117,7 @@ Result<void> TemplateRoutes::make_snapshot(ControlCall& call) {
   } else {
     snapshot.name = random_hex(6);
   }
-  // The service's own name is what it can be made from.
+  // New sandboxes can be made from the name that the service returns.
   const std::string made =
       GB_TRY(service_.snapshot(call.caller, call.arguments[0], snapshot.text()));
   Json json = snapshot_json(snapshot, call.caller.tenant);
@@ -205,7 +205,7 @@ Result<void> TemplateRoutes::find_alias(ControlCall& call) {
   return {};
 }
 
-// Without a tag: the whole of it.
+// Without a tag, removes the template with all its tags.
 Result<void> TemplateRoutes::remove_template(ControlCall& call) {
   const TemplateName asked = GB_TRY(TemplateName::parse(call.arguments[0]));
   const std::string resolved = GB_TRY(resolve_template(service_, call.caller, call.arguments[0]));

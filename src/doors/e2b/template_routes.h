@@ -28,14 +28,14 @@ class TemplateRoutes {
   Result<void> list_tags(ControlCall& call);
   Result<void> remove_template(ControlCall& call);
 
-  // All that are of this name, whatever their tag; kNotFound where there are none.
+  // All templates of this name, whatever their tag; kNotFound if there are none.
   Result<std::vector<TemplateInfo>> tagged(const Caller& caller, const std::string& name);
 
   SandboxService& service_;
 };
 
-// The template of ours that holds a snapshot: it tells which sandbox was the origin, and the name
-// that the client gave.
+// The name of our template that holds a snapshot: it tells which sandbox was the origin, and the
+// name that the client gave.
 struct SnapshotName {
   std::string sandbox;
   std::string name;

@@ -20,7 +20,7 @@ using FindTemplate = std::function<Result<std::string>(const std::string& name)>
 
 struct OrderedBuild {
   Recipe recipe;
-  // The step, as the client counts, of each instruction behind FROM of its Dockerfile; the steps of
+  // The step, as the client counts, of each instruction after FROM of its Dockerfile; the steps of
   // any other recipe are the client's own.
   std::vector<std::size_t> steps{};
 };
@@ -31,7 +31,7 @@ Result<OrderedBuild> recipe_of_build(const Json& body,
                                      const FindTemplate& find_template,
                                      std::string& failed_step);
 
-// kUnsupported for one that E2B's own templates do not have.
+// kUnsupported for a user that E2B's own templates do not have.
 Result<void> check_user(const std::string& user);
 
 }  // namespace glovebox::e2b

@@ -10,7 +10,7 @@ namespace glovebox::e2b {
 
 // A token that tells whose sandbox it opens. The service finds a sandbox only for its tenant, and
 // E2B's clients show a sandbox nothing but the token that it gave them; so the tenant travels in
-// it. What proves anything are the 128 random bits.
+// it. Only its 128 random bits prove anything.
 std::string make_token(std::string_view tenant);
 std::string token_of(std::string_view tenant, std::string_view secret);
 std::optional<std::string> tenant_of_token(std::string_view token);

@@ -30,7 +30,7 @@ std::optional<Target> parse_target(std::string_view target);
 // A port in decimal, from 1 on.
 std::optional<std::uint16_t> parse_port(std::string_view text);
 
-// What may be a sandbox's id: nobody asks the service for anything else.
+// Whether the text may be a sandbox's id: the service is asked for nothing else.
 bool is_sandbox_id(std::string_view text);
 
 }  // namespace glovebox::e2b

@@ -13,7 +13,7 @@ using std::chrono::duration_cast;
 using std::chrono::microseconds;
 
 constexpr std::size_t kMaxRemembered = 10'000;
-// Two readings closer than this tell mostly of chance.
+// Two readings closer together than this measure mostly noise.
 constexpr std::chrono::milliseconds kShortest{200};
 
 long processors(const SandboxUsage& usage) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// UsageMeter: how busy sandboxes are. The service tells processor time since their creation; a
-// share needs the time before as well.
+// UsageMeter: how busy sandboxes are. The service reports processor time since their creation; a
+// share also needs the reading before.
 #pragma once
 
 #include <chrono>

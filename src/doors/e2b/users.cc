@@ -42,7 +42,7 @@ Error nobody(std::string_view name) {
   return {ErrorCode::kRefused, "invalid username: '" + printable(name.substr(0, 64)) + "'"};
 }
 
-// A file of the sandbox's own, which may be anything. Empty where it cannot be read.
+// A file of the sandbox's own, which may hold anything. Empty if it cannot be read.
 std::string database(FileClient& client, std::string_view path) {
   std::string text;
   const auto file = client.open(path);
@@ -60,7 +60,7 @@ Result<User> find_account(SandboxService& service, const Visit& visit, std::stri
   FileClient client = GB_TRY(service.files(visit.caller, visit.info.id, FileAccess::kUse));
   const auto found = files::find_user(name, database(client, "/etc/passwd"), {});
   if (!found || found->name != name) {
-    return nobody(name);  // A number, or with a group, is not a name of E2B's.
+    return nobody(name);  // E2B's names are neither numbers nor NAME:GROUP.
   }
   return User{.name = std::string(name), .home = found->home.empty() ? "/" : found->home};
 }

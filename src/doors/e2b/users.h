@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// E2B's users, and the paths that start from their homes. Where a sandbox has root inside they are
-// those of its root; elsewhere there is only "user", the guest.
+// E2B's users, and the paths that start from their homes. If a sandbox has root inside, they are
+// the accounts of its root; otherwise there is only "user", the guest.
 #pragma once
 
 #include <string>
@@ -20,15 +20,15 @@ struct User {
   std::string home = kHome;
 };
 
-// The user that a call names: with Basic authentication, without a password. kRefused for a name
-// that nobody has; kUnsupported for "root" where there is no root inside.
+// The user that a call names: with Basic authentication, without a password. kRefused for an
+// unknown name; kUnsupported for "root" if there is no root inside.
 Result<User> user_of_call(SandboxService& service,
                           const Visit& visit,
                           const http::Request& request);
 // The same for a name that came as a parameter. Empty: E2B's default.
 Result<User> find_user(SandboxService& service, const Visit& visit, std::string_view name);
 
-// How a call says so to which that happened.
+// How a call reports such an error.
 RpcError refused_user(const Error& error);
 
 // The absolute path that a client means: "" and "~" are the home, relative paths start there.

@@ -22,14 +22,14 @@ constexpr std::uint32_t kDeepest = 64;
 
 Json volume_json(const Caller& caller, const VolumeInfo& info) {
   Json json{{"volumeID", info.id}, {"name", info.name}, {"domain", nullptr}};
-  // The service tells it to those who may use the volume.
+  // The service shows it only to callers who may use the volume.
   if (!info.secret.empty()) {
     json["token"] = token_of(caller.tenant, info.secret);
   }
   return json;
 }
 
-// Of the file server, which knows them by name.
+// The file server knows owners by name.
 std::uint64_t number_of(std::string_view owner) {
   if (owner == "root") {
     return 0;
@@ -56,7 +56,7 @@ Json stat_json(const FileEntry& entry) {
     case FileEntry::Type::kOther:
       break;
   }
-  // One time is known, and stands for all three.
+  // Only one time is known, and is used for all three.
   Json json{{"name", to_utf8(last_name(path))},
             {"type", type},
             {"path", to_utf8(path)},
@@ -284,7 +284,7 @@ Result<void> VolumeRoutes::content(const Target& target,
     return tenant ? Error(ErrorCode::kNotFound, "no such route") : wrong;
   }
   const auto bearer = service_.volumes().bearer(*tenant, target.segments[1]);
-  // Whoever has no token learns of no volume.
+  // Without its token, nobody learns that a volume exists.
   if (!bearer || bearer->info.secret.empty() ||
       !equal_secrets(token, token_of(*tenant, bearer->info.secret))) {
     return !bearer && bearer.error().code() != ErrorCode::kNotFound ? bearer.error() : wrong;

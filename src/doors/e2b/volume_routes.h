@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Volumes: what the control API says of them, and their files, which are asked for with a token of
-// the volume instead of an API key.
+// Volumes: what the control API says of them, and their files, which need a token of the volume
+// instead of an API key.
 #pragma once
 
 #include "doors/e2b/routes.h"
@@ -29,7 +29,7 @@ class VolumeRoutes {
   SandboxService& service_;
 };
 
-// The member `volumeMounts` of a sandbox that is to be made.
+// The member `volumeMounts` of a request for a new sandbox.
 Result<std::vector<VolumeMount>> volume_mounts(const Json& body);
 
 }  // namespace glovebox::e2b

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostOfTenant = 64;
 constexpr std::size_t kMostOfSandbox = 16;
 constexpr std::size_t kMaxEvents = 10'000;
-// For a watch to stand.
+// How long setting up a watch may take.
 constexpr std::chrono::seconds kPatience{30};
 
 }  // namespace
@@ -138,7 +138,7 @@ Result<void> Watchers::begin(const Visit& visit,
           !watched) {
         done = std::move(watched);
       }
-    } catch (const std::exception&) {  // No memory for what happens: the watch is over.
+    } catch (const std::exception&) {  // No memory for the events: the watch is over.
     }
     if (!told) {
       standing->set_value(std::move(done));

@@ -15,8 +15,8 @@
 
 namespace glovebox::e2b {
 
-// Any thread. Each sandbox and each tenant has few at once, and each watcher keeps few events: the
-// oldest ones go.
+// Any thread. Each sandbox and each tenant may have only a few at once, and each watcher keeps only
+// a few events: the oldest ones go.
 class Watchers {
  public:
   explicit Watchers(SandboxService& service) : service_(service) {}
@@ -24,7 +24,7 @@ class Watchers {
   Watchers(const Watchers&) = delete;
   Watchers& operator=(const Watchers&) = delete;
 
-  // Returns when the watch stands. kExhausted when the sandbox or its tenant has too many.
+  // Returns once the watch is set up. kExhausted when the sandbox or its tenant has too many.
   Result<std::string> create(const Visit& visit,
                              const std::string& directory,
                              bool recursive,

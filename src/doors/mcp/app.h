@@ -14,7 +14,7 @@ inline constexpr std::string_view kAppUri = "ui://glovebox/results.html";
 
 // Whether the client shows such pages.
 bool shows_apps(const Call& call);
-// What the list of tools says of one whose results the page shows.
+// What the list of tools says about a tool whose results the page shows.
 Json app_of_tool();
 // As in a list of resources.
 Json app_resource();

@@ -32,7 +32,8 @@ Json form(const std::string& message, const Json& properties) {
           {"requestedSchema", {{"type", "object"}, {"properties", properties}}}};
 }
 
-// A form with one field. That it is the code who asks stands in front, for it may ask for anything.
+// A form with one field. The text begins by saying that the code asks, because code may ask for
+// anything.
 Json input_form(const std::string& prompt) {
   const std::string shown = for_person(prompt, kMostPrompt);
   return form(shown.find_first_not_of(' ') == std::string::npos
@@ -117,7 +118,7 @@ std::optional<Params> filled_in(const Params& response) {
   return content.is_object() ? std::optional(content) : std::nullopt;
 }
 
-// The line that a response to the form brings; nothing, the end of input, where it brings none.
+// The line that a response to the form brings; nothing, the end of input, if it brings none.
 std::optional<std::string> line_of(const Params& response) {
   const auto content = filled_in(response);
   // A field that was left empty may be absent.
@@ -146,7 +147,7 @@ void answer(AskingExecution& execution, const Question& question, const Params& 
   }
 }
 
-// Of a question that the client leaves open. Somebody else can still approve, and a dry run waits.
+// For a question that the client leaves open. Somebody else can still approve, and a dry run waits.
 void leave_open(AskingExecution& execution, const Question& question) {
   if (question.approval || !question.dry_run.empty()) {
     execution.pass_over(question.number);
@@ -157,7 +158,7 @@ void leave_open(AskingExecution& execution, const Question& question) {
 
 std::string arguments_of(const ToolCall& call) { return call.call.arguments().dump(); }
 
-// The response that asks the client, who brings the state back; nothing when too many wait.
+// The response that asks the client, which then brings the state back; nothing when too many wait.
 std::optional<Json> ask_by_response(ToolCall& call,
                                     const Question& question,
                                     std::unique_ptr<AskingExecution>& execution) {
@@ -172,7 +173,7 @@ std::optional<Json> ask_by_response(ToolCall& call,
       {"requestState", *state}};
 }
 
-// Until its end, or its next question for a client that is asked by a response.
+// Continues until its end, or its next question for a client that is asked by a response.
 Result<AskedVerdict> go_on(ToolCall& call, std::unique_ptr<AskingExecution> execution) {
   OutputProgress progress(call.call);
   AskedVerdict asked{.place = execution->place()};
@@ -213,7 +214,7 @@ Result<AskedVerdict> go_on(ToolCall& call, std::unique_ptr<AskingExecution> exec
 // What a call tells while it lasts, and its verdict.
 class Events {
  public:
-  // Nobody is waited for where nobody else can approve.
+  // If nobody else can approve, it does not wait for an approval.
   Events(const Call& call, bool others_approve)
       : call_(call), progress_(call), others_approve_(others_approve) {}
 
@@ -283,7 +284,7 @@ Result<AskedVerdict> resume(ToolCall& call) {
   const auto state = text_member(call.call.params(), "requestState").value_or("");
   auto execution = GB_TRY(call.parked.take(call.call.caller(), arguments_of(call), state));
   const Params responses = call.call.params().value("inputResponses", Params::object());
-  // One that brings none is asked again.
+  // A request without a response is asked again.
   if (const auto question = execution->question(); question && responses.is_object()) {
     const auto response = responses.find(name_of(*question));
     if (response != responses.end() && response->is_object()) {

@@ -21,7 +21,7 @@ constexpr std::size_t kMostPrinted = 16'384;
 constexpr int kTellEvery = 100;  // Milliseconds.
 constexpr std::chrono::seconds kLookForDryRunEvery{2};
 constexpr std::string_view kStateOf = "call:";
-// Of a verdict.
+// Members of a verdict.
 constexpr std::array<std::string_view, 4> kUntold = {"walls", "limits", "usage", "timings"};
 
 }  // namespace
@@ -99,7 +99,7 @@ std::optional<Approval> AskingExecution::approval_of(const Json& event) const {
 bool AskingExecution::note_event(const std::string& type,
                                  Json event,
                                  std::optional<Approval> approval) {
-  // Whatever comes after the question whether it may run: somebody has decided.
+  // Anything that comes after the question whether it may run means that somebody has decided.
   const bool moot = std::erase_if(questions_, [](const Waiting& each) {
                       return each.question.approval.has_value();
                     }) > 0;
@@ -214,7 +214,7 @@ void AskingExecution::answer(std::uint64_t number, const std::optional<std::stri
     if (!question) {
       return;
     }
-    // Refused where the execution has ended meanwhile; then nothing waits for it.
+    // Refused if the execution has ended meanwhile; then nothing waits for it.
     (void)desks_.service.reply_input(caller_, place_.sandbox, place_.context,
                                      {.value = line, .request = question->request});
   }
@@ -224,7 +224,7 @@ void AskingExecution::answer(std::uint64_t number, const std::optional<std::stri
 void AskingExecution::decide(std::uint64_t number, bool agree, bool remember) {
   const auto question = pop(number);
   if (question && question->approval) {
-    // Refused where somebody else was faster; what they said holds.
+    // Refused if somebody else was faster; what they said holds.
     (void)desks_.approvals->decide(
         caller_, question->approval->id,
         {.agree = agree, .hash = question->approval->hash, .remember = remember});
@@ -239,7 +239,7 @@ void AskingExecution::conclude(std::uint64_t number, bool keep) {
   (void)pop(number);
 }
 
-// Not once somebody else has decided, its time is over, or its sandbox has ended.
+// False once somebody else has decided, its time is over, or its sandbox has ended.
 bool AskingExecution::dry_run_waits(const std::string& id) {
   const auto waiting = desks_.service.dry_runs(caller_, place_.sandbox);
   return waiting && std::ranges::any_of(*waiting, [&](const std::string& each) {

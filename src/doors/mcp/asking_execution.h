@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// AskingExecution: a call of the service that may ask its client: code for lines of input, and a
-// policy whether it may run at all.
+// AskingExecution: a call of the service that may ask its client: the code asks for lines of input,
+// and a policy asks whether it may run at all.
 //
-// It runs in a thread of its own, so that it goes on while its client is asked, also between two
+// It runs in a thread of its own, so that it continues while its client is asked, also between two
 // requests of a client without sessions (ParkedExecutions).
 #pragma once
 
@@ -34,8 +34,8 @@
 
 namespace glovebox::mcp {
 
-// An event of the service. Of a verdict it leaves out what no result of a tool tells and most of
-// its text is: walls, limits, times.
+// An event of the service. It leaves out of a verdict what no tool result shows and most of the
+// text consists of: walls, limits, usage, times.
 Json told_event(std::string_view text);
 
 // What the client's user is told while an event "approval_needed" waits for somebody else; empty
@@ -45,13 +45,13 @@ std::string waiting_note(const Json& event);
 // Safe to use from several threads.
 class AskingExecution {
  public:
-  // Where its code runs; both are empty for what has no sandbox that is kept, and the context for
-  // what cannot ask for input.
+  // Where its code runs; both are empty if no sandbox is kept, and the context is empty if the code
+  // cannot ask for input.
   struct Place {
     std::string sandbox{};
     std::string context{};
   };
-  // Calls the service, which tells its events there.
+  // Calls the service, which passes its events to `sink`.
   using Work = std::function<Result<void>(const EventSink& sink)>;
   // Where approvals are decided, by callers with the scope for it.
   struct Desks {
@@ -62,9 +62,9 @@ class AskingExecution {
     std::uint64_t number = 0;   // Of this execution, from 1.
     std::uint64_t request = 0;  // Of input.
     std::string prompt{};
-    std::optional<Approval> approval{};  // Nothing: not whether something may run.
-    // What a dry run has changed, as JSON, and whether to keep it; empty: that is not asked. Where
-    // there is neither, a line of input is.
+    std::optional<Approval> approval{};  // Nothing: the question is another.
+    // What a dry run has changed, as JSON, if the question is whether to keep that; else empty.
+    // With neither this nor an approval, the question is for a line of input.
     std::string dry_run{};
   };
   // A person answers each of them.
@@ -84,12 +84,13 @@ class AskingExecution {
   // Waits until there is a question or the end. `progress` gets what is printed meanwhile.
   Stop wait(const Cancellation& cancellation, OutputProgress& progress);
 
-  // The oldest question that nobody has answered; nothing where there is none. What asks for a
-  // password is never among them: it finds the end of input. Nor is what the caller cannot approve.
+  // The oldest question that nobody has answered; nothing if there is none. A request for a
+  // password is never among them: it gets the end of input. Nor is an approval that the caller
+  // cannot give.
   [[nodiscard]] std::optional<Question> question() const;
   // Whether the question still waits.
   [[nodiscard]] bool asks(std::uint64_t number) const;
-  // Each does nothing where the question does not wait any more.
+  // Each does nothing if the question no longer waits.
   // The line, or the end of input.
   void answer(std::uint64_t number, const std::optional<std::string>& line);
   // The decision about an approval.
@@ -102,7 +103,7 @@ class AskingExecution {
   [[nodiscard]] bool ended() const { return ended_; }
   // After the end. Null when the sandbox ended before there was one.
   Result<Json> verdict();
-  // The work, where it still runs, is interrupted within a second or two.
+  // Interrupts the work within a second or two, if it still runs.
   void interrupt() { interrupted_ = true; }
 
  private:
@@ -117,7 +118,7 @@ class AskingExecution {
   std::optional<Question> pop(std::uint64_t number);
   [[nodiscard]] std::optional<Approval> approval_of(const Json& event) const;
   void reply_to_unanswerable();
-  // Where the verdict is of a dry run that waits: asks about it and does what the client says.
+  // If the verdict is of a dry run that waits, asks about it and does what the client says.
   void ask_about_dry_run();
   bool dry_run_waits(const std::string& id);
 
@@ -139,8 +140,8 @@ class AskingExecution {
   std::thread thread_;
 };
 
-// Executions whose clients were asked in the response to a request, and answer with another one.
-// Safe to use from several threads.
+// Executions whose clients were asked in the response to a request, and answer with another
+// request. Safe to use from several threads.
 class ParkedExecutions {
  public:
   static constexpr std::size_t kMost = 256;
@@ -158,7 +159,7 @@ class ParkedExecutions {
   std::optional<std::string> park(const Caller& caller,
                                   const std::string& arguments,
                                   std::unique_ptr<AskingExecution>& execution);
-  // kNotFound for what is not parked, is another caller's, or was asked for with other arguments.
+  // kNotFound if it is not parked, is another caller's, or was asked for with other arguments.
   Result<std::unique_ptr<AskingExecution>> take(const Caller& caller,
                                                 const std::string& arguments,
                                                 std::string_view state);
@@ -172,7 +173,7 @@ class ParkedExecutions {
     std::unique_ptr<AskingExecution> execution;
     Clock::time_point since;
   };
-  // Requires the mutex. Those that nobody came back for; to be destroyed without it.
+  // Requires the mutex. Returns those that nobody came back for; destroy them without it.
   std::vector<Parked> stale();
 
   const RequestState states_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: one request of a client, as those see it who answer it.
+// Call: one request of a client, as the code that answers it sees it.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class Call {
   [[nodiscard]] const Message& message() const { return message_; }
   [[nodiscard]] const std::string& method() const { return message_.method; }
   [[nodiscard]] const Params& params() const { return message_.params; }
-  // "name" of the request and its "arguments"; empty where they are absent.
+  // "name" of the request and its "arguments"; empty if they are absent.
   [[nodiscard]] std::string name() const;
   [[nodiscard]] const Params& arguments() const;
 
@@ -41,7 +41,7 @@ class Call {
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] bool stateless() const { return version_ == kStateless; }
   [[nodiscard]] bool client_can(std::string_view capability) const;
-  // What the client says of an extension; null where it does not have it.
+  // What the client says of an extension; null if it does not have it.
   [[nodiscard]] const Params* client_extension(std::string_view extension) const;
   [[nodiscard]] const Params& client_capabilities() const { return client_capabilities_; }
   // Whether the client shows its user a form and returns what was filled in.
@@ -51,7 +51,7 @@ class Call {
   [[nodiscard]] Conversation& conversation() const { return conversation_; }
   [[nodiscard]] Cancellation& cancellation() const { return cancellation_; }
 
-  // Notifications about the request. Nothing is sent where the client did not ask for any.
+  // Notifications about the request. Nothing is sent if the client did not ask for any.
   void tell(std::string_view message) const { outlet_(message); }
   [[nodiscard]] bool wants_progress() const {
     return !progress_token_.is_null() || outlet_.print != nullptr;
@@ -59,7 +59,7 @@ class Call {
   void progress(double progress, std::optional<double> total, std::string_view message) const;
   void log(std::string_view level, const Json& data) const;
 
-  // Lets the client go, where it can come back for the rest of what is said about the request.
+  // Lets the client go, if it can come back for the remaining messages about the request.
   void release() const {
     if (outlet_.release) {
       outlet_.release();
@@ -86,7 +86,7 @@ class Call {
   std::string log_level_{};
 };
 
-// The severity of a level (RFC 5424), 0 the least; nothing for what is none.
+// The severity of a level (RFC 5424), 0 the least; nothing if it is not a level.
 std::optional<int> severity(std::string_view level);
 
 }  // namespace glovebox::mcp

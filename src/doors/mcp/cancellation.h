@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancellation: that nobody waits for the result of a request any more.
+// Cancellation: tells that nobody waits for the result of a request any more.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -20,7 +20,7 @@ class Cancellation {
     (void)::eventfd_write(fd_.get(), 1);
   }
   [[nodiscard]] bool canceled() const { return canceled_; }
-  // Readable once it is canceled; -1 where the host had no descriptor left.
+  // Readable once it is canceled; -1 if the host had no descriptor left.
   [[nodiscard]] int fd() const { return fd_.get(); }
 
  private:

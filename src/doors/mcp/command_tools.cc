@@ -49,7 +49,7 @@ std::optional<Json> match_of(std::string_view line) {
               {"text", to_utf8(line.substr(colon + 1, kMostLine))}};
 }
 
-// Follows a process to its end; `wanted` says no when it is to be killed.
+// Follows a process to its end; `wanted` says no when it should be killed.
 Result<ProcessEvent> follow(SandboxService& service,
                             const Caller& caller,
                             const std::string& sandbox,
@@ -87,7 +87,7 @@ Result<ProcessEvent> follow(SandboxService& service,
   }
 }
 
-// Runs a process to its end, and tells it as an execution is told: what it prints, and a verdict.
+// Runs a process to its end, and reports it like an execution: what it prints, and a verdict.
 Result<void> run_as_execution(SandboxService& service,
                               const Caller& caller,
                               const std::string& sandbox,

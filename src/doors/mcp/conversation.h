@@ -24,14 +24,14 @@
 
 namespace glovebox::mcp {
 
-// What leads to the client. Any thread.
+// The way to the client. Any thread.
 struct Outlet {
-  // Takes one message there. What cannot be delivered is dropped.
+  // Sends one message, or drops it if it cannot be delivered.
   std::function<void(std::string_view message)> send;
-  // Ends the connection of a client that resumes its stream elsewhere. Empty where none can.
+  // Ends the connection of a client that resumes its stream elsewhere. Empty if none can.
   std::function<void()> release{};
-  // These are empty but in a task, whose client looks for what it is asked and told: a request to
-  // the client, that nobody wants its response any more, and what a program prints.
+  // Set only in a task, whose client fetches what it is asked and told: a request to the client,
+  // the news that nobody wants its response any more, and what a program prints.
   std::function<void(const std::string& id, std::string_view method, const Json& params)> ask{};
   std::function<void(const std::string& id)> withdraw{};
   std::function<void(std::string_view text)> print{};
@@ -72,7 +72,7 @@ class Conversation {
   [[nodiscard]] Params capabilities() const;
   void begin(std::string version, Params capabilities);
 
-  // The least severe level that the client wants to be told of; empty: nothing.
+  // The least severe level that the client wants to hear about; empty: nothing.
   [[nodiscard]] std::string log_level() const;
   void set_log_level(std::string level);
 
@@ -99,15 +99,15 @@ class Conversation {
 
   // Sends a request to the client and waits for the response. Fails with kUnavailable, and tells
   // the client so, when the request that asks is canceled, no response comes within the time, or
-  // `is_moot` says that nobody wants it any more, which must not wait. It is asked once a second,
-  // and after a wake().
+  // `is_moot`, which must not wait, says that nobody wants it any more. `is_moot` is called once a
+  // second, and after a wake().
   Result<Params> ask(std::string_view method,
                      const Json& params,
                      const Outlet& outlet,
                      Cancellation& cancellation,
                      std::chrono::seconds patience,
                      const std::function<bool()>& is_moot);
-  // Has everybody who waits for a response look again whether they want it.
+  // Makes everybody who waits for a response check again whether it is still wanted.
   void wake();
   // A response of the client. Ignored when nobody waits for it.
   void take_response(const Message& response);
@@ -115,9 +115,9 @@ class Conversation {
   [[nodiscard]] DefaultSandbox& sandbox() const { return *sandbox_; }
   [[nodiscard]] std::shared_ptr<DefaultSandbox> shared_sandbox() const { return sandbox_; }
 
-  // What the client has subscribed to, of which its transport tells it.
+  // What the client has subscribed to; its transport tells it about changes.
   [[nodiscard]] Watching& watching() { return watching_; }
-  // Notes the version of the client's list of resources; whether the client knew another one.
+  // Notes the version of the client's list of resources; true if the client knew another one.
   [[nodiscard]] bool note_resources(std::uint64_t version) {
     return resources_.exchange(version) != version;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dry runs for a client: what one has changed, as text, and the result that tells of it.
+// Dry runs for a client: what one has changed, as text, and the result that reports it.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@
 namespace glovebox::mcp {
 
 // The files and variables that a dry run (docs/dry-run.md) has changed, and what it has started or
-// wanted to reach, a line each, for a person; empty where there is nothing of it.
+// wanted to reach, a line each, for a person; empty if there is none of that.
 std::string dry_run_changes(const Json& run);
 
-// The same with its diffs, and how it was decided, or is to be, as far as the verdict is of one.
+// If the verdict is of a dry run: adds the same with its diffs, and how it was decided or can be.
 void put_dry_run(ToolCall& call, ToolResult& result, const Json& verdict);
 
 }  // namespace glovebox::mcp

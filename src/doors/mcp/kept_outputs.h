@@ -31,12 +31,12 @@ class KeptOutputs {
     std::string bytes;
   };
 
-  // Returns its URI, which nobody can guess. Empty where it is too large to be kept.
+  // Returns its URI, which nobody can guess. Empty if it is too large to be kept.
   std::string keep(std::string_view tenant, std::string name, std::string type, std::string bytes);
   // Null when it is gone, or is another tenant's.
   [[nodiscard]] std::shared_ptr<const Output> find(std::string_view tenant,
                                                    std::string_view uri) const;
-  // Another number whenever all() is another list.
+  // A different number whenever all() has changed.
   [[nodiscard]] std::uint64_t changes(std::string_view tenant) const;
   // Oldest first.
   [[nodiscard]] std::vector<std::shared_ptr<const Output>> all(std::string_view tenant) const;

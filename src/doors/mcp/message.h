@@ -48,7 +48,7 @@ struct Message {
   std::optional<Params> result{};
 };
 
-// What is not a message, with the id to reply to where there is one.
+// What is not a message, with the id to reply to if there is one.
 struct Malformed {
   Json id{};
   RpcError error{};
@@ -56,7 +56,7 @@ struct Malformed {
 
 std::variant<Message, Malformed> parse_message(std::string_view text);
 
-// As JSON text without line breaks. What is no UTF-8 becomes U+FFFD.
+// As JSON text without line breaks. Invalid UTF-8 becomes U+FFFD.
 std::string response_text(const Json& id, const Reply& reply);
 std::string notification_text(std::string_view method, const Json& params);
 std::string request_text(const Json& id, std::string_view method, const Json& params);
@@ -66,7 +66,7 @@ Json error_json(const RpcError& error);
 
 // The value of a member that is a string; nothing when it is absent or of another type.
 std::optional<std::string> text_member(const Params& object, std::string_view name);
-// The same of what we wrote; empty where there is none.
+// The same for what we wrote; empty if there is none.
 std::string text_of(const Json& object, std::string_view name);
 
 }  // namespace glovebox::mcp

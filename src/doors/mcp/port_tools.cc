@@ -12,8 +12,8 @@
 namespace glovebox::mcp {
 namespace {
 
-// Of a guest's server, so the one who reads it is a guest, too: it prints one port a line, or the
-// head of a response on standard error and its body on standard output.
+// It talks to a guest's server, so it runs as a guest, too: it prints one port a line, or the head
+// of a response on standard error and its body on standard output.
 constexpr const char* kProgram = R"py(
 import http.client, itertools, socket, sys, urllib.parse
 
@@ -125,7 +125,7 @@ Result<void> validate(const PortRequest& request) {
   return {};
 }
 
-// What stands in for a result where there is none.
+// The error that takes the place of a result if there is none.
 Result<void> check_end(const ProcessEvent& end, const Captured& head) {
   if (end.reason != Status::kOk && end.reason != Status::kError) {
     return {};
@@ -149,7 +149,7 @@ Result<void> check_end(const ProcessEvent& end, const Captured& head) {
   }
 }
 
-// Lines of digits: it is a guest who wrote them.
+// Reads lines of digits, which a guest wrote.
 std::vector<std::uint16_t> ports_in(std::string_view text, bool has_network, bool has_packages) {
   std::vector<std::uint16_t> ports;
   while (!text.empty() && ports.size() < kMostPorts) {
@@ -157,7 +157,7 @@ std::vector<std::uint16_t> ports_in(std::string_view text, bool has_network, boo
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     std::uint16_t port = 0;
     const auto [end, failed] = std::from_chars(line.data(), line.data() + line.size(), port);
-    // What we have put there is no server of the guest's.
+    // A server that we have put there is not the guest's.
     const bool is_ours = (has_network && port == egress::kPort) ||
                          (has_packages && (port == kPipIndexPort || port == kNpmIndexPort));
     if (failed == std::errc() && end == line.data() + line.size() && port != 0 && !is_ours) {
@@ -167,7 +167,7 @@ std::vector<std::uint16_t> ports_in(std::string_view text, bool has_network, boo
   return ports;
 }
 
-// How others than this client reach a port.
+// How clients other than this one reach a port.
 void put_ways(Json& entry,
               const std::optional<std::string>& domain,
               const std::string& sandbox,

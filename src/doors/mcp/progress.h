@@ -28,7 +28,7 @@ class OutputProgress {
     tell();
   }
 
-  // To be called now and then while nothing is printed.
+  // Call this now and then while nothing is printed.
   void tell() {
     const auto now = Clock::now();
     if (!waiting_.empty() && now - last_ >= kEvery) {

@@ -21,11 +21,11 @@ struct SandboxFeaturesOptions {
   SandboxRequest sandbox{};
   // Done in each new sandbox before anybody uses it.
   std::function<Result<void>(const Caller& caller, const std::string& sandbox)> prepare{};
-  // Of a call that names no time, and the most that it may name.
+  // For a call that names no time, and the most that a call may name.
   std::chrono::milliseconds time{60'000};
   std::chrono::milliseconds most_time{3'600'000};
-  bool packages = false;  // Whether there is somewhere to install packages from.
-  // Where ports of sandboxes have host names, as `serve --domain`; empty: they have paths only.
+  bool packages = false;  // Whether packages can be installed from somewhere.
+  // The domain of ports' host names, as for `serve --domain`; empty: ports have paths only.
   // Nothing: nobody outside reaches them.
   std::optional<std::string> port_domain{};
   // Where clients decide what a policy asks about; outlives the features. Null: they do not.

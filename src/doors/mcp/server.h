@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Server: the Model Context Protocol, in all revisions that we speak, on one code path. It knows no
-// transport, and of what it offers only that there are features.
+// transport, and what it offers only as Features.
 //
 // Revision 2026-07-28 is stateless: each request says its version in `_meta`. The revisions before
 // it begin with `initialize`.
@@ -36,7 +36,7 @@ class Features {
   // Whether calls of its tools may become tasks, and whether this one may.
   [[nodiscard]] virtual bool has_tasks() const { return false; }
   [[nodiscard]] virtual std::optional<TaskUse> task_use(const Call&) const { return std::nullopt; }
-  // Another number whenever the caller's list of resources is another one.
+  // A different number whenever the caller's list of resources has changed.
   [[nodiscard]] virtual std::uint64_t resource_changes(const Caller&) const { return 0; }
   // The arguments of a tool that clients over HTTP repeat in headers ("Mcp-Param-NAME").
   struct Mirrored {
@@ -71,7 +71,7 @@ class Server {
   // Whether it may take long: it runs code, or waits for somebody.
   [[nodiscard]] static bool is_long(const Message& request);
 
-  // The revision that a request names in `_meta`; nothing where it is of one with `initialize`.
+  // The revision that a request names in `_meta`; nothing if it is of one with `initialize`.
   static std::optional<std::string> stateless_version(const Message& request);
 
  private:

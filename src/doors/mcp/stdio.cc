@@ -85,7 +85,7 @@ class Workers {
         threads_.emplace_back([this] { run(); });
       }
     }
-    changed_.notify_one();  // Without the lock, or who wakes would wait for it.
+    changed_.notify_one();  // Without the lock, or the thread that wakes would wait for it.
   }
 
   [[nodiscard]] bool busy() {

@@ -24,7 +24,8 @@ constexpr int kLookAtLeastEvery = 1'000;   // Milliseconds.
 constexpr std::size_t kMostSubjects = 64;  // Of each kind.
 constexpr std::size_t kMostUri = 4'096;
 
-// The texts of a list among what the client wants; nothing where it is none, or too long.
+// The texts of a list among what the client wants; nothing if it is not a list of texts, or too
+// long.
 std::optional<std::vector<std::string>> texts_of(const Params& wanted, const char* name) {
   std::vector<std::string> texts;
   const auto found = wanted.find(name);

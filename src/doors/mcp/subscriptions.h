@@ -15,15 +15,15 @@
 namespace glovebox::mcp {
 
 // Serves the stream until the client closes it, all that it is about is over, or some minutes have
-// passed: a client that listens again shows that it still may. `list_changes` is another number
-// whenever the caller's list of resources is another one; empty where it never is.
+// passed: a client that listens again shows that it still may. `list_changes` returns a different
+// number whenever the caller's list of resources has changed; empty if it never does.
 Reply listen(const Call& call, Tasks& tasks, const std::function<std::uint64_t()>& list_changes);
 
 inline constexpr std::string_view kSubscribe = "resources/subscribe";
 inline constexpr std::string_view kUnsubscribe = "resources/unsubscribe";
 
-// Answers these two: the conversation watches what a task prints from now on, or no longer. Its
-// transport tells the client of changes.
+// Answers these two methods: from now on the conversation watches what a task prints, or no longer
+// does. Its transport tells the client of changes.
 Reply subscribe(const Call& call, Tasks& tasks);
 
 }  // namespace glovebox::mcp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Task: a call of a tool that goes on without the request that began it. Its client asks how far it
-// is, answers what it asks, and fetches the result, with requests of their own.
+// Task: a call of a tool that continues without the request that began it. Its client asks how far
+// it is, answers what it asks, and fetches the result, with requests of their own.
 #pragma once
 
 #include <chrono>
@@ -41,11 +41,11 @@ class Task {
     std::vector<Question> questions{};     // That wait for an answer.
     std::shared_ptr<const Reply> reply{};  // Of a task that is completed or has failed.
   };
-  // Answers the call that it is given, which asks and tells the task's client.
+  // Answers the call that it is given, whose questions and messages go to the task's client.
   using Work = std::function<Reply(const Call& call)>;
 
-  // Begins to work in a thread of its own. Until detach(), notifications of the call go where those
-  // of `call` go, which lives until then.
+  // Begins to work in a thread of its own. Until detach(), its notifications go where those of
+  // `call` go; `call` must live until then.
   Task(const Call& call, std::chrono::milliseconds time_to_live, Work work);
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
@@ -57,7 +57,7 @@ class Task {
   }
   [[nodiscard]] const std::string& tenant() const { return caller_.tenant; }
   [[nodiscard]] std::chrono::system_clock::time_point created() const { return created_; }
-  // Counted from its creation; after that it may be dropped.
+  // Counted from its creation; once it is over, the task may be dropped.
   [[nodiscard]] std::chrono::milliseconds time_to_live() const { return time_to_live_; }
   [[nodiscard]] bool expired() const { return Clock::now() - began_ > time_to_live_; }
 
@@ -65,7 +65,7 @@ class Task {
   [[nodiscard]] bool is_over() const;
   // The size of what it keeps after its end.
   [[nodiscard]] std::size_t bytes() const;
-  // The end of what it has printed, and the bytes of all of it.
+  // The end of what it has printed, and how many bytes that was in all.
   [[nodiscard]] std::string printed() const;
   [[nodiscard]] std::uint64_t printed_bytes() const;
   // How many times its status or its questions have changed, plus one.
@@ -73,11 +73,11 @@ class Task {
 
   // The request that began it gets no more notifications.
   void detach();
-  // Waits until the task is over or asks something, nobody waits any more, or it is too late.
+  // Waits until the task is over or asks something, the wait is canceled, or the deadline passes.
   void wait(const Cancellation& cancellation, Clock::time_point deadline) const;
   // Whether the question still waits.
   [[nodiscard]] bool asks(std::string_view question) const;
-  // Ignored where the question does not wait.
+  // Ignored if the question does not wait.
   void answer(std::string_view question, const Params& response);
   // It is canceled from now on, unless it is over; what it runs ends within a second or two.
   void cancel();

@@ -11,7 +11,7 @@
 
 namespace glovebox::mcp {
 
-// Asks with its first response; what has its answer is a task.
+// Asks with its first response; the call that brings the answer becomes a task.
 inline constexpr std::string_view kAsksBeforeItsTask = "test_tool_with_task";
 
 // As in a list of tools.

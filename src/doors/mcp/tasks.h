@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks: those of one server, and the methods by which clients follow them.
 //
-// Two generations of the protocol have tasks: in revision 2025-11-25 the client says that a call is
-// to be one; in the extension of revision 2026-07-28 the server decides. Here they are the same.
+// Two generations of the protocol have tasks: in revision 2025-11-25 the client asks for one; in
+// the extension of revision 2026-07-28 the server decides. Here they are the same.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class Tasks {
 
  private:
   // Removes and returns tasks that have expired, and those beyond the bounds. Requires the mutex;
-  // to be destroyed after its release, because that may wait.
+  // destroy them after its release, because that may wait.
   std::vector<std::shared_ptr<Task>> sweep(std::string_view tenant);
 
   std::mutex mutex_;
@@ -57,7 +57,7 @@ class Tasks {
 // How a call of a tool may become a task.
 struct TaskUse {
   bool required = false;  // Its result comes in no other way.
-  // How long a client waits for the result before it gets a task instead, where we decide.
+  // How long a client waits for the result before it gets a task instead, if we decide.
   std::chrono::milliseconds patience{0};
 };
 
@@ -69,14 +69,14 @@ Reply call_as_task(const Call& call, Tasks& tasks, const TaskUse& use, const Tas
 // The error for a call that needs a task, from a client that does not support them.
 RpcError needs_tasks();
 
-// The task as the extension writes it, with what it asks or has led to.
+// The task as the extension writes it, with what it asks or its outcome.
 Json detail_of_task(const Task& task);
-// The resource that is the end of what a task has printed; null where the caller has no such task.
+// The resource that is the end of what a task has printed, and that task; null if there is none.
 std::string uri_of_output(const Task& task);
 bool is_uri_of_output(std::string_view uri);
 std::shared_ptr<Task> task_of_output(const Caller& caller, Tasks& tasks, std::string_view uri);
 
-// Answers a method of tasks, or for what one has printed; nothing for another one.
+// Answers a method about tasks, or about what one has printed; nothing for other methods.
 std::optional<Reply> answer_about_tasks(const Call& call, Tasks& tasks);
 // Whether the method may wait for a task.
 bool waits_for_task(std::string_view method);

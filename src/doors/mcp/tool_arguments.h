@@ -31,7 +31,7 @@ class ToolArguments {
   // Environment variables: an object of strings.
   Environment environment(std::string_view name, std::size_t most);
 
-  // kInvalid, naming the argument, when one was wrong, missing, or is none of those that were read.
+  // kInvalid, naming the argument, if one was wrong, missing, or not among those read.
   [[nodiscard]] Result<void> done() const;
 
  private:

@@ -10,7 +10,7 @@
 namespace glovebox::mcp {
 namespace {
 
-// Of every tool but the last three, added to each schema: the sandbox.
+// tool_list() adds the argument "sandbox" to each schema, unless takes_sandbox() says no.
 constexpr std::string_view kTools = R"json([
 {"name":"run_code","title":"Run code",
  "description":"Run code in a live interpreter that keeps variables between calls. Returns output, the last expression's value, and plots as images. Languages without a live interpreter run as whole programs in a fresh sandbox without your files.",
@@ -162,7 +162,7 @@ Json tool_list(const ToolChoice& choice) {
     }
     // Misspelled arguments are refused, not ignored.
     tool["inputSchema"]["additionalProperties"] = false;
-    // Nothing leaves the sandbox, but what its network rules allow.
+    // Nothing leaves the sandbox except what its network rules allow.
     tool["annotations"]["openWorldHint"] = false;
     if (choice.app && name == "run_code") {
       tool["_meta"] = app_of_tool();

@@ -28,7 +28,7 @@ class ToolResult {
   // The result of the call.
   [[nodiscard]] Json json() &&;
 
-  // Of a call that could not be done: the message and the hint, for the model to act on.
+  // For a call that could not be done: the message and the hint, for the model to act on.
   static Json failure(const Error& error);
 
  private:

@@ -79,7 +79,7 @@ Result<std::string> ToolCall::sandbox() {
   if (named.empty()) {
     const std::scoped_lock lock(own.mutex());
     named = own.id();
-    // One whose time was over has a successor.
+    // One whose time was over gets a successor.
     if (named.empty() || !service.find(call.caller(), named)) {
       named = GB_TRY(make_sandbox(*this, options.sandbox));
       own.set(named);

@@ -49,7 +49,7 @@ void put_text(ToolCall& call,
 Result<ToolResult> run_process(ToolCall& call,
                                const std::string& sandbox,
                                const ProcessRequest& request);
-// The same where the request goes on with a program whose client was asked (is_answer()).
+// The same if the request continues a program whose client was asked (is_answer()).
 Result<ToolResult> resume_process(ToolCall& call);
 
 // Waits for the end of a process, or kills it once `wanted`, which is asked several times a second,
@@ -60,7 +60,7 @@ Result<ProcessEvent> follow_to_end(ToolCall& call,
                                    const std::function<bool(std::string_view)>& out,
                                    OutputCapture& err);
 
-// Of a call whose client answers what it is asked.
+// The verdict of a call whose client may be asked.
 struct AskedVerdict {
   AskingExecution::Place place{};
   Json verdict{};
@@ -68,18 +68,18 @@ struct AskedVerdict {
   Json question{};
 };
 // Does the work and returns its verdict. A client that has forms is asked for the input of its
-// code, and whether it may run where a policy asks that and the caller may decide. What it prints
-// is the call's progress.
+// code, and whether it may run if a policy asks that and the caller may decide. What the code
+// prints is the call's progress.
 Result<AskedVerdict> perform(ToolCall& call,
                              const AskingExecution::Place& place,
                              const AskingExecution::Work& work);
-// Whether the request goes on with work that has asked its client.
+// Whether the request continues work that has asked its client.
 bool is_answer(const Call& call);
 Result<AskedVerdict> resume(ToolCall& call);
 
 using Tool = Result<ToolResult> (*)(ToolCall& call);
 
-// Calls the tool, and returns its result or, where `tool` is null, that its name is unknown.
+// Calls the tool, and returns its result or, if `tool` is null, that its name is unknown.
 Reply call_tool(Tool tool,
                 const Call& call,
                 SandboxService& service,
@@ -117,7 +117,7 @@ struct Page {
   std::optional<std::uint64_t> next{};
 };
 Page page_of(std::string_view bytes, std::uint64_t offset, std::uint64_t limit);
-// The same of a file.
+// The same for a file.
 Result<Page> read_page(FileClient& files,
                        const std::string& path,
                        std::uint64_t offset,

@@ -71,7 +71,7 @@ void Watching::tell(const std::function<void(std::string_view method, Json param
     }
     std::erase_if(subjects_, [](const Subject& each) { return !each.version(); });
     for (Subject& each : subjects_) {
-      // Before what it says: what changes in between is told again.
+      // Read before the content: what changes in between is told again.
       if (const auto version = each.version(); version && *version != each.told) {
         each.told = *version;
         changes.emplace_back(each.method, each.params());

@@ -25,7 +25,7 @@ class Door {
   // Whether the request is for this door. Does not read its body, and does not block.
   [[nodiscard]] virtual bool claims(const Arrival& arrival) const = 0;
   // Whether a request that it claims goes to a server in a sandbox, which answers for itself: no
-  // header of ours is added to that.
+  // header of ours is added to its answer.
   [[nodiscard]] virtual bool is_for_guest(const Arrival& arrival) const = 0;
   // Answers a request that it claims. Returns when that is done, or left to the server's loop.
   virtual void handle(const Arrival& arrival, http::Response& response) = 0;

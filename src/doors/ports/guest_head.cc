@@ -31,7 +31,7 @@ bool is_any(std::string_view name, const Names& names) {
       names, [name](std::string_view each) { return http::equal_names(name, each); });
 }
 
-// What the client says is for us alone. It cannot name the framing of the body away.
+// The headers that the client says are for us alone. It cannot hide the body's framing this way.
 std::vector<std::string_view> named_by_connection(const http::Request& request) {
   constexpr std::array<std::string_view, 3> kStay{"host", "content-length", "transfer-encoding"};
   std::vector<std::string_view> names;

@@ -12,7 +12,7 @@
 
 namespace glovebox::ports {
 
-// The cookie with a port token; the second where we are reached by TLS: a browser takes it from no
+// The cookie with a port token; the second if clients reach us by TLS: a browser takes it from no
 // other host, nor from a page without TLS (RFC 6265bis, 4.1.3).
 inline constexpr std::string_view kCookie = "glovebox_port";
 inline constexpr std::string_view kSecureCookie = "__Host-glovebox_port";
@@ -30,13 +30,13 @@ void split(std::string_view text, char separator, const Take& take) {
   }
 }
 
-// Whether a key of ours stands anywhere in the text (service/tenants/api_key.h).
+// Whether a key of ours appears anywhere in the text (service/tenants/api_key.h).
 bool holds_key(std::string_view text);
 
 // The head of the request for the guest: its method, `target`, and its headers without
 //  - those of the connection with us, and those that Connection names (RFC 9110, 7.6.1),
-//  - our tokens, our cookie, and every header in which a key of ours stands.
-// An authorization of the guest's own goes through. `host` stands in place of the client's Host.
+//  - our tokens, our cookie, and every header that holds a key of ours.
+// An authorization of the guest's own goes through. `host` replaces the client's Host.
 std::string guest_head(const http::Request& request,
                        std::string_view target,
                        const std::optional<std::string>& host);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is about the whole daemon.
+// Routes about the whole daemon.
 #include "doors/rest/openapi.h"
 #include "doors/rest/routes.h"
 

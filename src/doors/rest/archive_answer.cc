@@ -10,7 +10,7 @@ Result<void> send_archive(Call& call,
   const ArchiveSink sink{.begin =
                              [&](std::uint64_t size) {
                                begun = true;
-                               // A tenant has made it: no browser is to take it for a page of ours.
+                               // A tenant has made it: no browser may take it for a page of ours.
                                return call
                                    .start(200, {{"Content-Type", type},
                                                 {"Content-Length", std::to_string(size)},

@@ -10,7 +10,7 @@
 
 namespace glovebox::rest {
 
-// Answers with what `make` gives the sink. Fails as that does when it fails before the first byte;
+// Answers with what `make` gives the sink. If `make` fails before the first byte, fails as it does;
 // afterwards, the answer is cut off.
 Result<void> send_archive(Call& call,
                           const std::string& type,

@@ -18,7 +18,7 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Where an error does not say how long to wait.
+// For an error that does not say how long to wait.
 constexpr std::chrono::seconds kUsualWait{1};
 
 std::string usual_hint(const Call& call, ErrorCode code) {
@@ -73,7 +73,7 @@ void Call::send_error(const Error& error) {
     more.emplace_back("Retry-After",
                       std::to_string(error.retry_after().value_or(kUsualWait).count()));
   }
-  // Whoever wrote the error may know no fix; where to look for one is known here.
+  // The code that made the error may know no fix; here we know where to look for one.
   const bool helped = !error.hint().empty() || code >= 500;
   send_json_text(code,
                  to_json(helped ? error : Error(error).with_hint(usual_hint(*this, error.code()))),

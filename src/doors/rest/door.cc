@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kBearer = "Bearer ";
 constexpr std::size_t kMaxKey = 512;
 
-// The client's own where it can stand in a log as it is.
+// The client's own if it can be logged as it is.
 std::string request_id(const http::Request& request) {
   const auto given = request.header("x-request-id");
   const auto fits = [](char c) {
@@ -143,7 +143,8 @@ void RestDoor::answer(Call& call) {
                       {{"WWW-Authenticate", "Bearer"}});
     return;
   }
-  // The service decides, here for what a handler does before it calls it: parsing, a handshake.
+  // The service decides; asked here because of what a handler does before it calls the service:
+  // parsing, a handshake.
   auto done = chosen->scope.empty() ? Result<void>() : service_.admit(call.caller, chosen->scope);
   if (done && !chosen->scope.empty()) {
     done = call.request.count_for(call.caller.tenant, chosen->pace);

@@ -18,7 +18,7 @@ namespace glovebox::rest {
 struct RestOptions {
   // What a caller is shown under /metrics, in Prometheus' text format. From any thread.
   std::function<std::string(const Caller& caller)> metrics;
-  // What waits for approval; null where nothing can. It outlives the door.
+  // What waits for approval; null if nothing can. It outlives the door.
   ApprovalDesk* approvals = nullptr;
   // Clients reach us by TLS.
   bool tls = false;
@@ -30,18 +30,18 @@ class RestDoor final : public Door {
   RestDoor(const RestDoor&) = delete;
   RestDoor& operator=(const RestDoor&) = delete;
 
-  // Any request: this door stands behind all others, and says what is not found.
+  // Claims any request: this door comes after all others, and answers what is not found.
   [[nodiscard]] bool claims(const Arrival& arrival) const override;
   [[nodiscard]] bool is_for_guest(const Arrival& arrival) const override;
   void handle(const Arrival& arrival, http::Response& response) override;
 
  private:
-  // Finds out who calls: kRefused for nobody.
+  // Finds out who calls: kRefused if it is nobody we know.
   Result<void> authenticate(Call& call);
   void answer(Call& call);
   // A request for PORT-ID.host; its caller shows a key, or a token of that port.
   void answer_port(Call& call, const PortHost& name);
-  // The caller in whose name one of the tokens was made; kRefused for none of them.
+  // The caller in whose name one of the tokens was made; kRefused if none is valid.
   Result<Caller> token_holder(const PortPass& pass, const PortHost& name);
 
   SandboxService& service_;

@@ -33,14 +33,14 @@ class EventStream {
   EventStream(const EventStream&) = delete;
   EventStream& operator=(const EventStream&) = delete;
 
-  // The next event, a JSON object in one line. An empty text comes while nothing happens: then the
-  // client is looked after. False: nobody listens any more. From any thread.
+  // The next event, a JSON object in one line. An empty text comes while nothing happens: then a
+  // keepalive may go out. False: nobody listens any more. From any thread.
   bool pass(std::string_view event);
 
   // Whether anything of the answer has been sent.
   [[nodiscard]] bool started() const { return started_; }
 
-  // What the service said at the end. Answers what was not answered yet.
+  // Takes what the service returned at the end. Answers what was not answered yet.
   Result<void> end(Result<void> outcome);
 
  private:

@@ -17,7 +17,7 @@ Result<std::optional<std::uint32_t>> read_checkpoint(Call& call, bool required) 
   return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
 }
 
-// The body is gone when the execution begins, which may take its time.
+// The body is freed before the execution, which may take its time, begins.
 Result<ExecuteRequest> execution_of(Call& call) {
   Fields fields = GB_TRY(call.fields());
   return read_execute_request(fields);
@@ -28,7 +28,7 @@ Result<void> send_notebook(Call& call,
                            std::string_view type) {
   const std::string text =
       GB_TRY(call.service.notebook(call.caller, call.parameters[0], call.parameters[1], format));
-  // What a guest has made is not to act in the name of this origin.
+  // What a guest has made must not act in the name of this origin.
   call.send(200, type, text,
             {{"Content-Security-Policy", "sandbox; default-src 'unsafe-inline' data:"},
              {"X-Content-Type-Options", "nosniff"}});

@@ -25,15 +25,15 @@ class FakeService final : public SandboxService {
   FakeService(const FakeService&) = delete;
   FakeService& operator=(const FakeService&) = delete;
 
-  // One that has the form of a key, and is as good as "runner".
+  // A key in the form of real ones, as good as "runner".
   inline static const std::string kRealKey = "e2b_" + std::string(64, '0');
 
-  // Keys: "reader", "runner", "admin", each with the scope and those below it. That of `revoked` is
-  // valid no longer.
+  // Keys: "reader", "runner", "admin", each with the scope and those below it. The one in `revoked`
+  // is no longer valid.
   std::string revoked;
-  std::string extra;  // Of sandboxes that are found.
   // Sandbox "sb1" with context "c1" exists; "sb0", and the context "c0", ended at the epoch.
-  std::atomic<int> calls{0};  // But those of authenticate().
+  std::string extra;          // Of sandboxes that are found.
+  std::atomic<int> calls{0};  // Not those of authenticate().
   SandboxRequest created;
   SandboxQuery queried;
   ExecuteRequest executed;

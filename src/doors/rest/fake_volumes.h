@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: volumes that are nowhere but for one, "vol1", whose files are somebody else's.
+// For tests: no volumes except for one, "vol1", whose files are somebody else's.
 #pragma once
 
 #include <functional>

@@ -2,7 +2,7 @@
 // Fields: a JSON object that a client sent, read strictly.
 //
 // A field of another type, and one that nobody asked for, is refused by name: a misspelt limit that
-// is passed over is a limit that does not hold. What is wrong first is what is answered.
+// is ignored is a limit that does not hold. The answer names the first mistake.
 #pragma once
 
 #include <chrono>
@@ -49,7 +49,7 @@ class Fields {
   // One of these.
   std::optional<std::string> choice(const char* name, std::initializer_list<std::string_view> from);
   // The value as it stands in the text, in one line and in its order; null is a value, too. Nothing
-  // when the field is absent. Only of what parse() has read, and before done().
+  // when the field is absent. Only for what parse() has read, and before done().
   std::optional<std::string> raw(const char* name);
   std::string required_text(const char* name, std::size_t most);
 

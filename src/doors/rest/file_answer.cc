@@ -67,7 +67,7 @@ RangeKind parse_range(std::string_view text, std::uint64_t size, ByteRange& rang
 Result<void> send_file(Call& call, FileClient& files, const FileClient::OpenFile& file) {
   const std::uint64_t size = file.entry.size;
   const std::string tag = entity_tag(file.entry);
-  // A guest has made it: no browser is to take it for a page of ours.
+  // A guest has made it: no browser may take it for a page of ours.
   http::Headers headers = {{"ETag", tag},
                            {"Last-Modified", http_date(file.entry.modified_ns)},
                            {"Accept-Ranges", "bytes"},

@@ -22,7 +22,7 @@ struct ByteRange {
   std::uint64_t length = 0;
 };
 enum class RangeKind { kWhole, kPart, kUnsatisfiable };
-// One range of bytes; what is malformed, or several at once, is as if it were not there.
+// Reads one range of bytes; a malformed header, or several ranges, count as none.
 RangeKind parse_range(std::string_view text, std::uint64_t size, ByteRange& range);
 
 }  // namespace glovebox::rest

@@ -39,7 +39,7 @@ Result<FileClient> open_files(Call& call, FileAccess access) {
                    : call.service.files(call.caller, id, access);
 }
 
-// The workspace itself is named by nothing at all.
+// An empty path names the workspace itself.
 std::string path_of(const std::string& text) { return text.empty() ? "." : text; }
 
 Result<void> send_archive(Call& call, FileClient& files, const std::string& path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told of a sandbox, or of a context, that was there and has ended: 410 with the reason.
+// What clients are told about a sandbox or a context that has ended: 410 with the reason.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace glovebox::rest {
 
-// The body of a 410, where that is why a call about a sandbox failed with `error`; else nothing.
+// The body of a 410, if that is why a call about a sandbox failed with `error`; else nothing.
 std::optional<Json> describe_gone(const Call& call, const Error& error);
 
 }  // namespace glovebox::rest

@@ -142,7 +142,7 @@ Result<void> export_sandbox(Call& call) {
 
 namespace {
 
-// What was received is gone before the client is told.
+// The received archive is gone before the client is answered.
 Result<SandboxInfo> create_from_archive(Call& call) {
   const SandboxRequest request = GB_TRY(call.service.open_archive(
       call.caller, [&call](std::span<char> bytes) { return call.request.read(bytes); }));

@@ -16,8 +16,8 @@ struct PortPass {
   std::string rest_of_query;        // Then: the query without it, with its question mark.
 };
 
-// Of the header X-Port-Token, else of the query, else of the cookie, where no other site's page
-// made the browser send it.
+// From the header X-Port-Token, else the query, else the cookie, unless another site's page made
+// the browser send it.
 PortPass show_port_pass(const http::Request& request, std::string_view query, bool tls);
 
 }  // namespace glovebox::rest

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Port tokens: who shows one may use one port of one sandbox until it is over, and nothing else.
+// Port tokens: a client that shows one may use one port of one sandbox until it expires, and
+// nothing else.
 //
-// They are for what cannot send a key: a page in a browser. A token is "EXPIRY.KEY.MAC" with the id
-// of the key that asked for it, and ends with that key. The MAC is HMAC-SHA256 under the daemon's
-// signing key, so a token outlives a restart.
+// They are for a page in a browser, which cannot send a key. A token is "EXPIRY.KEY.MAC" with the
+// id of the key that asked for it, and ends with that key. The MAC is HMAC-SHA256 under the
+// daemon's signing key, so a token outlives a restart.
 #pragma once
 
 #include <chrono>
@@ -25,8 +26,8 @@ class PortTokens {
                                  std::uint16_t port,
                                  Time expires) const;
 
-  // The id of the key for which it was made, empty for who needs none; nothing for what is not a
-  // token of this port, or is over. Takes the same time wherever a MAC differs.
+  // The id of the key for which it was made, empty for a caller that needs none; nothing if it is
+  // not a token of this port, or has expired. Takes the same time wherever a MAC differs.
   [[nodiscard]] std::optional<std::string> key_of(std::string_view token,
                                                   std::string_view sandbox,
                                                   std::uint16_t port,

@@ -77,8 +77,8 @@ Result<void> follow_by_events(Call& call, std::unique_ptr<ProcessFeed> feed, Eve
                      std::make_unique<ProcessPieces>(std::move(feed), format));
 }
 
-// Each message is a request. It is a piece of a stream besides: one that comes before its turn
-// waits for that, as nobody could send it again.
+// Each message is a request, and also a piece of a stream: one that comes before its turn waits for
+// it, because nobody could send it again.
 Result<void> renewed(Call& call) {
   const auto deadline = std::chrono::steady_clock::now() + kTurnPatience;
   for (;;) {
@@ -109,7 +109,7 @@ Result<void> attach_by_socket(Call& call, std::uint32_t pid) {
     if (!followed && followed.error().code() != ErrorCode::kRefused && !gone) {
       (void)socket->write(false, failed_event(followed.error()));
     }
-    // What the process says is told no more once the key is gone.
+    // What the process says is no longer passed on once the key is gone.
     if (call.service.admit(call.caller, kScopeRun)) {
       socket->close(1000, "");
     } else {

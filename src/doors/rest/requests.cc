@@ -11,7 +11,7 @@
 namespace glovebox::rest {
 namespace {
 
-// Of a command that is waited for: its script and input, and its limits unless it names others.
+// For a command that is waited for: its script and input, and its limits unless it names others.
 constexpr std::size_t kMaxUser = 64;
 constexpr std::size_t kMaxShell = 128UL << 10;  // Of one argument (MAX_ARG_STRLEN, execve(2)).
 constexpr std::size_t kMaxStdin = 1UL << 20;
@@ -19,12 +19,12 @@ constexpr std::chrono::milliseconds kCommandTime = std::chrono::minutes(1);
 constexpr Bytes kCommandOutput = 1_MiB;
 constexpr Bytes kMostCommandOutput = 16_MiB;
 constexpr std::size_t kMaxCode = 8UL << 20;
-// Of a judge. Its body is bounded as a whole, too.
+// For a judge. Its body is bounded as a whole, too.
 constexpr std::size_t kMaxCase = 8UL << 20;
 constexpr std::size_t kMostCases = 1'000;
 constexpr std::uint64_t kMostJobs = 64;
 constexpr std::uint64_t kMost32 = 0xffff'ffff;
-// That every reader of JSON takes exactly.
+// The largest that every reader of JSON takes exactly.
 constexpr std::uint64_t kMostNumber = (1ULL << 53U) - 1;
 
 void read_tier(Fields& fields, TierWish& tier) {
@@ -106,7 +106,7 @@ bool leads_out(const std::string& path) {
   return path.starts_with("/") || ("/" + path + "/").find("/../") != std::string::npos;
 }
 
-// Of a sandbox: one that is over when it begins is nobody's wish.
+// Of a sandbox: nobody wants one that is over when it begins.
 std::optional<std::chrono::milliseconds> read_lifetime(Fields& fields) {
   const auto lifetime = fields.duration("timeout");
   if (lifetime && *lifetime <= std::chrono::milliseconds(0)) {
@@ -453,7 +453,7 @@ Result<CommandRequest> read_command_request(Fields& fields) {
   request.process.timeout = kCommandTime;
   request.output = kCommandOutput;
   if (auto object = fields.object("limits")) {
-    // Those of memory and processes are the sandbox's.
+    // The limits of memory and processes are the sandbox's.
     Fields limits(*std::move(object), "limits.");
     request.process.timeout = limits.duration("time").value_or(kCommandTime);
     request.output = Bytes{limits.size("output").value_or(kCommandOutput.count)};

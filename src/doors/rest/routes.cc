@@ -13,7 +13,7 @@ constexpr std::string_view kEverybody;
 constexpr auto kLong = http::Pace::kLong;
 constexpr auto kShort = http::Pace::kShort;
 
-// Where two patterns fit, the first one counts.
+// If two patterns match, the first one counts.
 constexpr Route kRoutes[] = {
     {"GET", "/", kEverybody, show_self},
     {"GET", "/healthz", kEverybody, show_health},

@@ -15,7 +15,7 @@ namespace glovebox::rest {
 inline constexpr std::size_t kSmallBody = 64UL << 10;
 inline constexpr std::size_t kMiddleBody = 1UL << 20;  // Variables, metadata, rules, arguments.
 inline constexpr std::size_t kCodeBody = 8UL << 20;
-inline constexpr std::size_t kRecipeBody = 24UL << 20;  // Files in base64 among it.
+inline constexpr std::size_t kRecipeBody = 24UL << 20;  // It includes files in base64.
 
 struct Route {
   std::string_view method;  // "*": any.
@@ -23,7 +23,7 @@ struct Route {
       pattern;             // "{name}" matches one segment, "{name*}" the rest, which may be empty.
   std::string_view scope;  // Empty: for everybody.
   Handle handle;
-  // Its answer goes on. Any other route for GET takes HEAD too (RFC 9110, 9.1).
+  // Its answer is a stream. Any other route for GET takes HEAD too (RFC 9110, 9.1).
   bool streams = false;
   http::Pace pace = http::Pace::kShort;
   // The most bytes of a body of JSON; bodies that are files have limits of their own. Parsed, JSON

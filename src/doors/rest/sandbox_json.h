@@ -23,9 +23,9 @@ Json to_json(const FileEntry& entry);
 std::string to_line(const ProcessEvent& event);  // Empty for kIdle.
 std::string to_line(const Json& json);
 
-// Of a field "limits"; nothing set when it is absent.
+// Reads the field "limits"; nothing is set if it is absent.
 Result<LimitWishes> read_limits(Fields& fields);
-// The field `network`, with the hosts of its secrets allowed; nothing where it is absent.
+// The field `network`, with the hosts of its secrets allowed; nothing if it is absent.
 Result<std::optional<NetworkRules>> read_network(Fields& fields);
 
 // One limit as answers have it: seconds for a time, else a number.

@@ -7,7 +7,7 @@
 namespace glovebox::rest {
 namespace {
 
-// Time for its users to take the new one.
+// Time for a key's users to switch to the new one.
 constexpr std::chrono::hours kUsualOverlap{1};
 // Larger numbers make no sense as a quota, and would not fit the database's.
 constexpr std::uint64_t kMostCount = 1'000'000'000;

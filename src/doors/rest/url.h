@@ -21,7 +21,7 @@ struct Target {
 };
 
 // `text` must live as long as the target. kInvalid for malformed escapes, NUL bytes, repeated
-// parameters, and for more of anything than is bearable.
+// parameters, and for too much of anything.
 Result<Target> parse_target(std::string_view text);
 
 // Undoes percent-encoding; nothing when it is malformed or hides a NUL.

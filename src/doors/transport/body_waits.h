@@ -2,8 +2,8 @@
 // BodyWaits: how many handlers may wait for bytes of a request's body at once.
 //
 // A client decides how slowly it sends. With a bound below the number of handlers, however many
-// such clients there are, some handlers are left for everybody else. Where the bound is reached,
-// the slowest body is cut off for the one that comes.
+// such clients there are, some handlers are left for everybody else. When the bound is reached, the
+// slowest body is cut off to make room for the next.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ class BodyWaits {
   };
 
  public:
-  // One younger than `grace` is not cut off: it has had no time to show how fast it is.
+  // A body younger than `grace` is not cut off: it has had no time to show how fast it is.
   BodyWaits(std::size_t most, std::chrono::milliseconds grace) : most_(most), grace_(grace) {}
   BodyWaits(const BodyWaits&) = delete;
   BodyWaits& operator=(const BodyWaits&) = delete;
@@ -51,7 +51,7 @@ class BodyWaits {
     std::list<Waiting>::iterator at_;
   };
 
-  // Nothing when all places are taken by bodies that are young. Whoever is cut off finds its
+  // Nothing if young bodies take all places. The handler of a body that is cut off finds its
   // connection shut down.
   std::optional<Place> enter(const BodyProgress& body);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channel: the bytes of one connection, plain or under TLS. Never blocks; who may wait, waits for
-// what the outcome names.
+// Channel: the bytes of one connection, plain or under TLS. Never blocks; a caller that may wait,
+// waits for what the outcome names.
 #pragma once
 
 #include <sys/uio.h>
@@ -35,17 +35,17 @@ class Channel {
   virtual Outcome write(std::span<const iovec> pieces) = 0;
   // Tells the peer that nothing more comes.
   virtual void end_writing() = 0;
-  // Bytes have come that the descriptor does not show any more.
+  // Whether bytes have come that the descriptor no longer shows.
   [[nodiscard]] virtual bool has_pending() const = 0;
-  // What is written to the descriptor is what the peer reads.
+  // Whether the peer reads exactly what is written to the descriptor.
   [[nodiscard]] virtual bool is_plain() const = 0;
 
  private:
   UniqueFd fd_;
 };
 
-// Ends the connection so that the peer notices that what it got is not all; `until_close` where an
-// orderly end would say that it is.
+// Ends the connection so that the peer notices that it did not get everything; `until_close` if an
+// orderly end would say that it did.
 void break_off(const Channel& channel, bool until_close);
 
 // `fd` is a connected stream socket that does not block.

@@ -45,7 +45,7 @@ Result<void> write_text(Channel& channel,
 }
 
 // Whether the server says something now, or has gone. Under TLS a descriptor may be readable
-// without that, so it is read.
+// without either, so this reads.
 bool takes_early(Channel& channel, std::string& in) {
   std::array<char, 4096> piece{};
   const Channel::Outcome outcome = channel.read(piece);
@@ -65,7 +65,7 @@ class OwnLoopWebSocket final : public WebSocket {
   OwnLoopWebSocket& operator=(const OwnLoopWebSocket&) = delete;
   ~OwnLoopWebSocket() override {
     inner_.reset();
-    // Behind what it has begun: a close frame goes out, and nobody waits for its answer.
+    // After what the loop has begun: a close frame goes out, and nobody waits for its answer.
     boost::asio::post(*io_, [io = io_.get()] { io->stop(); });
     thread_.join();
   }

@@ -42,7 +42,7 @@ class ClientAnswer {
   ~ClientAnswer();
 
   [[nodiscard]] int status() const { return status_; }
-  // The first value, names in any case.
+  // The first value; the case of names is ignored.
   [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
   [[nodiscard]] std::optional<std::uint64_t> content_length() const { return head_.content_length; }
 
@@ -65,7 +65,7 @@ class ClientAnswer {
   BodyDecoder body_;
   std::unique_ptr<Channel> channel_;
   std::string in_;     // As it came.
-  std::string ahead_;  // Of the body, which await() has found.
+  std::string ahead_;  // Bytes of the body that await() has found.
   std::chrono::milliseconds patience_{};
   // Where the connection goes for the next request, once this answer is read to its end.
   std::function<void(std::unique_ptr<Channel>)> give_back_;

@@ -32,7 +32,7 @@ bool is_port(std::string_view text) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// What may stand in a header as it is.
+// Whether the text may appear in a header as it is.
 bool is_plain_host(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
     return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '.' ||

@@ -26,9 +26,9 @@ struct ServerAddress {
 // Reads "http://HOST[:PORT]", "https://HOST[:PORT]" or "unix:PATH"; a slash may follow a host.
 Result<ServerAddress> parse_server_address(std::string_view url);
 
-// A connection that does not block, after the handshake of TLS. There the server's certificate is
-// checked against its name or address; `authorities` is a PEM file of whom to trust, empty: those
-// of the system. kUnavailable where nobody answers, kRefused where the certificate is not trusted.
+// A connection that does not block, after any TLS handshake, which checks the server's certificate
+// against its name or address. `authorities` is a PEM file of the authorities to trust; empty: the
+// system's. kUnavailable if nobody answers, kRefused if the certificate is not trusted.
 Result<std::unique_ptr<Channel>> connect_channel(const ServerAddress& server,
                                                  const std::string& authorities,
                                                  std::chrono::milliseconds patience);

@@ -29,8 +29,8 @@ constexpr std::size_t kPiece = 16 * 1024;
 constexpr std::uint64_t kSmallBody = 16 * 1024;
 // What an idle connection may keep allocated.
 constexpr std::size_t kKept = 2 * 1024;
-// How long any handler's thread waits for the next request, and for the rest of its head; and of
-// how many handlers one may wait as long as ServerOptions::linger says.
+// How long any handler's thread waits for the next request, and for the rest of its head. One of so
+// many handlers may wait as long as ServerOptions::linger says.
 constexpr auto kLinger = 5ms;
 constexpr std::size_t kHandlersForLingering = 128;
 // How long the peer has to read an answer that ends the connection: closing at once would reset it.
@@ -184,7 +184,7 @@ class LoopConnection final : public Connection {
   std::mutex cut_mutex_;
   int descriptor_;
   const std::string peer_;
-  std::string owner_;  // Whose the request seems to be; for who waits for a handler.
+  std::string owner_;  // Whose the request seems to be: its owner in the handlers' pool.
   const bool over_unix_socket_;
   asio::posix::stream_descriptor ready_;
   Stage stage_ = Stage::kHandshake;
@@ -192,7 +192,7 @@ class LoopConnection final : public Connection {
   std::string in_;
   std::size_t searched_ = 0;
   std::size_t head_size_ = 0;                             // Once it is whole.
-  std::optional<std::variant<Head, BadRequest>> parsed_;  // Where the loop had to read it.
+  std::optional<std::variant<Head, BadRequest>> parsed_;  // If the loop had to read it.
   Unsent unsent_;
   bool ends_when_sent_ = false;
   Clock::time_point waits_since_{};  // For a reader.
@@ -262,7 +262,7 @@ bool LoopConnection::head_is_whole() {
   return end.has_value() && *end <= shared_.options.max_header_bytes;
 }
 
-// Not all is there of a body that is small and will come without being asked for.
+// Whether part of a small body is missing that will come without being asked for.
 bool LoopConnection::lacks_small_body() {
   if (in_.starts_with("GET ") || in_.starts_with("HEAD ")) {
     return false;  // They have none, as a rule.
@@ -276,8 +276,9 @@ bool LoopConnection::lacks_small_body() {
          in_.size() < head_size_ + length;
 }
 
-// Who sends a key sends it with every request, and waits behind their own. That the key is valid is
-// not known yet; who guesses is refused at once, and holds no thread for long.
+// A client that has a key sends it with every request, so it waits only behind its own requests.
+// Whether the key is valid is not known yet; a client that guesses is refused at once, and holds no
+// thread for long.
 std::string LoopConnection::owner() {
   if (!parsed_) {
     parsed_ = parse();
@@ -341,7 +342,7 @@ void LoopConnection::read_small_body() {
     refuse({.status = 503, .error = "unavailable", .message = "the server is shutting down"});
     return;
   }
-  (void)ready_.release();  // While a handler reads, nobody else is to be woken.
+  (void)ready_.release();  // While a handler reads, nobody else may be woken.
   stage_ = Stage::kWorking;
   owner_ = owner();
   ++shared_.working;
@@ -368,8 +369,8 @@ void LoopConnection::start_sending() {
   wait(Channel::Status::kWantWrite);
 }
 
-// What lies in memory goes out here; for a file, which may have to be read first, a handler is
-// asked each time the reader has room.
+// What is in memory goes out here; a file may have to be read first, so a handler sends a part of
+// it each time the reader has room.
 void LoopConnection::send_rest() {
   if (unsent_.outbox.needs_disk()) {
     (void)ready_.release();
@@ -493,12 +494,12 @@ void LoopConnection::work(Clock::duration waited) {
   }
 }
 
-// A handler's thread, once the reader has room.
+// Runs in a handler's thread, once the reader has room.
 void LoopConnection::send_file() {
   const auto outcome = unsent_.outbox.flush(*channel_, kFileBurst);
   asio::post(*shared_.io, [connection = self(), outcome] {
     connection->stage_ = Stage::kSending;
-    connection->waits_since_ = Clock::now();  // Until now it was us.
+    connection->waits_since_ = Clock::now();  // Until now, the wait was our own.
     connection->sent(outcome);
   });
 }
@@ -522,7 +523,7 @@ void LoopConnection::start_pieces() {
                      });
 }
 
-// The next head, when it is there soon.
+// Waits a moment for the next head. False if it does not come, or is the loop's to handle.
 bool LoopConnection::linger() {
   while (!head_is_whole()) {
     if (in_.size() >= shared_.options.max_header_bytes) {
@@ -542,7 +543,7 @@ bool LoopConnection::linger() {
   return !shared_.draining && !lacks_small_body();
 }
 
-// Its first bytes, or the next ones.
+// Waits for the first bytes of a request, or for more of them.
 bool LoopConnection::await_request() {
   const std::size_t most = shared_.options.max_handlers / kHandlersForLingering;
   const bool longer = in_.empty() && shared_.lingering++ < most;
@@ -576,7 +577,7 @@ Exchange::Next LoopConnection::answer(bool& outside) {
   try {
     shared_.handler(exchange, exchange);
   } catch (const std::exception&) {
-    // Said by what conclude() answers: 500, or an answer that ends in its midst.
+    // conclude() tells the client: by a 500, or an answer that breaks off.
   }
   const Exchange::Next next = exchange.conclude();
   outside = exchange.stepped_out();
@@ -603,7 +604,7 @@ Result<std::unique_ptr<WebSocket>> LoopConnection::upgrade(const Head& head,
 }
 
 void LoopConnection::give_back() {
-  searched_ = 0;  // A head that is whole is to be found again.
+  searched_ = 0;  // The loop must find a whole head again.
   if (in_.size() <= kKept && in_.capacity() > kKept) {
     in_ = std::string(in_);
   }

@@ -2,10 +2,10 @@
 // Connection: from its acceptance to its end.
 //
 // The loop's thread holds it while it waits for something: a handshake, a request, a reader, the
-// peer's end. A whole head hands it to a handler's thread, which works out the answer. What the
-// peer does not take of that at once is the loop's to send, and no further request is looked at
-// before. Else the handler waits a moment itself for the next one, because handing over costs more
-// than answering, and gives the connection back.
+// peer's end. Once a head is whole, a handler's thread gets the connection and works out the
+// answer. What the peer does not take of it at once, the loop sends, and looks at no further
+// request before that. Otherwise the handler waits a moment itself for the next request, because
+// handing over costs more than answering, and then gives the connection back.
 #pragma once
 
 #include <atomic>
@@ -53,19 +53,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // In the loop's thread:
   virtual void start() = 0;
-  // Ends it when its patience is over.
+  // Ends it when its patience has run out.
   virtual void sweep(std::chrono::steady_clock::time_point now) = 0;
   // Ends it when it waits for a request.
   virtual void end_idle() = 0;
   // When it had its last request, while it waits for the next one.
   [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> idle_since() const = 0;
 
-  // The same of one that has begun a handshake or a request and not ended it.
+  // The same for a connection that has begun a handshake or a request and not finished it.
   [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> trickles_since()
       const = 0;
   virtual void end_trickle() = 0;
 
-  // Whose it is, as far as nobody has shown a key.
+  // Whose it is, as long as nobody has shown a key.
   [[nodiscard]] virtual const std::string& peer() const = 0;
 
   // From any thread: nothing can be read or written any more, so that a handler notices.

@@ -259,7 +259,7 @@ Result<void> Exchange::leave_pieces(std::span<iovec> pieces) {
     }
     return {};
   }
-  // A thread may wait for whom it is counted for. Nobody else's does.
+  // A thread that is counted for a tenant may wait for the client. No other thread does.
   if (place_) {
     return write_pieces(pieces);
   }

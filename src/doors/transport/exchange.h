@@ -27,9 +27,9 @@ class Exchange final : public Request, public Response {
  public:
   struct Line {
     std::unique_ptr<Channel>& channel;  // Taken away when the connection becomes a WebSocket.
-    std::string& in;        // What was read beyond the head; what is left is the next's.
-    Unsent& unsent;         // Empty. What is left there at the end is for the loop to send.
-    std::string_view peer;  // Whose the costs are until count_for() names a tenant.
+    std::string& in;        // What was read beyond the head; what is left is the next request's.
+    Unsent& unsent;         // Empty at first. The loop sends what is left there at the end.
+    std::string_view peer;  // Who is charged until count_for() names a tenant.
     bool over_unix_socket = false;
     const std::atomic<bool>& last;  // No further request is taken on this connection.
     BodyWaits& body_waits;
@@ -37,14 +37,14 @@ class Exchange final : public Request, public Response {
     std::chrono::milliseconds body_patience{};
     // The handler's thread leaves the pool, for the rest of the request.
     std::function<void()> step_out;
-    // Makes a WebSocket of the channel, once the 101 is to be written.
+    // Makes a WebSocket of the channel, when it is time to write the 101.
     std::function<Result<std::unique_ptr<WebSocket>>(const Head&, std::string_view protocol)>
         upgrade;
   };
 
   Exchange(Line line, Head head);
 
-  // What the connection is for once a handler has returned or thrown, and what is unsent is sent.
+  // What comes next on the connection, once a handler has returned or thrown and all is sent.
   enum class Next { kRequest, kEnd, kWebSocket, kRelay, kPieces };
   Next conclude();
   // With kRelay.
@@ -87,7 +87,7 @@ class Exchange final : public Request, public Response {
   enum class Framing { kNone, kLength, kChunked, kUntilClose };
 
   Result<void> begin();
-  // The head of the answer; decides whether the connection goes on.
+  // The head of the answer; decides whether the connection stays open.
   std::string answer_head(int status, const Headers& headers, std::string_view framing);
   // Waits for the peer until it has taken everything.
   Result<void> write_pieces(std::span<iovec> pieces);
@@ -119,7 +119,7 @@ class Exchange final : public Request, public Response {
   bool upgraded_ = false;
   Stage stage_ = Stage::kUnanswered;
   Framing framing_ = Framing::kNone;
-  std::uint64_t left_ = 0;  // With kLength: what is still to be written.
+  std::uint64_t left_ = 0;  // With kLength: how much is still to write.
   std::mutex gone_mutex_;
   UniqueFd gone_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FairShares: a fixed amount of something that many owners use.
 //
-// An owner may hold a part of what the others leave, so whatever some take, whoever comes next
-// finds something: with a half, the first can have 1/2, a second 1/4, a third 1/8 of it all.
+// An owner may hold a part of what the others leave, so whatever some take, the next owner finds
+// something: with a half, the first can have 1/2, a second 1/4, a third 1/8 of it all.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class FairShares {
   using Held = std::map<std::string, std::size_t, std::less<>>;
 
  public:
-  // An owner may hold one in `parts` of what the others leave, and one in any case.
+  // An owner may hold one in `parts` of what the others leave, and always at least one.
   FairShares(std::size_t total, std::size_t parts) : total_(total), parts_(parts) {}
   FairShares(const FairShares&) = delete;
   FairShares& operator=(const FairShares&) = delete;
@@ -42,7 +42,7 @@ class FairShares {
     std::size_t amount_;
   };
 
-  // Nothing when the owner would hold too much, or when there is not so much left.
+  // Nothing when the owner would hold too much, or when too little is left.
   std::optional<Share> take(std::string_view owner, std::size_t amount = 1);
   // Whether take() of one would succeed now.
   [[nodiscard]] bool has_room(std::string_view owner) const;

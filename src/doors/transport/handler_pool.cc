@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::chrono::seconds kIdle{10};
 
-// What the task of this thread holds of the pool; emptied when it steps out.
+// The share of the pool that this thread's task holds; emptied when it steps out.
 thread_local std::optional<FairShares::Share>* running_here = nullptr;
 
 }  // namespace
@@ -62,7 +62,7 @@ void HandlerPool::add_thread_if_needed() {
     std::thread(&HandlerPool::work, this).detach();
     ++threads_;
   } catch (const std::system_error&) {
-    // No thread to be had. Those that there are will come to it.
+    // No thread is available. The existing ones will get to it.
   }
 }
 
@@ -90,7 +90,7 @@ bool HandlerPool::step_back(std::string_view owner) {
   return running_here->has_value();
 }
 
-// The first of the next owner who may have one more thread.
+// The first task of the next owner that may have one more thread.
 std::optional<HandlerPool::Turn> HandlerPool::next() {
   for (auto owner = turns_.begin(); owner != turns_.end(); ++owner) {
     auto running = running_.take(*owner);
@@ -130,7 +130,7 @@ void HandlerPool::work() {
     const auto since = waiting.since;
     { const FairShares::Share no_longer_waits(std::move(waiting.room)); }
     waiting.task(std::chrono::steady_clock::now() - since);
-    waiting.task = nullptr;  // What it holds goes before the thread counts as idle.
+    waiting.task = nullptr;  // Frees what it holds before the thread counts as idle.
     const bool was_outside = !running;
     running.reset();
     lock.lock();

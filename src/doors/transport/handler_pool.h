@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // HandlerPool: threads that work on requests; made on demand, kept for reuse, ended when idle.
 //
-// Whoever sends many requests waits for themselves: owners take turns, and none has more than half
-// of the threads that others leave. Work that takes as long as somebody likes steps out, so that
-// another thread takes its place.
+// An owner that sends many requests delays only its own: owners take turns, and none has more than
+// half of the threads that others leave. Work that lasts as long as somebody likes steps out, so
+// that another thread takes its place.
 #pragma once
 
 #include <chrono>
@@ -37,12 +37,12 @@ class HandlerPool {
   // False when too many of this owner's wait already, or when no thread could be made.
   bool submit(const std::string& owner, Task task);
 
-  // Somebody waits for a thread: who has one and nothing urgent gives it back.
+  // Whether a task waits for a thread: a task without urgent work should give its thread back.
   [[nodiscard]] bool is_short() const;
 
-  // Within a task: its thread does not count any more, until the task ends or has stepped back.
+  // Within a task: its thread no longer counts, until the task ends or has stepped back.
   void step_out();
-  // Within a task that has stepped out. False when there is no room: then the task is to end soon.
+  // Within a task that has stepped out. False if there is no room: then the task must end soon.
   bool step_back(std::string_view owner);
 
  private:

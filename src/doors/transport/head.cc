@@ -66,7 +66,7 @@ bool is_host(std::string_view text) {
   });
 }
 
-// Of a request line that ends in "HTTP/", a digit, a dot and a digit: whether we speak another one.
+// Whether a request line ends in "HTTP/", a digit, a dot and a digit, but not in a version of ours.
 bool has_other_version(std::string_view bytes) {
   constexpr std::string_view kName = " HTTP/";
   const std::string_view line = bytes.substr(0, bytes.find("\r\n"));

@@ -35,7 +35,7 @@ struct BadRequest {
   std::string message;
 };
 
-// The first header of this name, in any case.
+// The first header of this name, ignoring case.
 std::optional<std::string_view> find_header(const Headers& headers, std::string_view name);
 // Whether the comma-separated values of all headers of this name hold the token.
 bool has_token(const Headers& headers, std::string_view name, std::string_view token);
@@ -56,15 +56,15 @@ struct ProxyHead {
   bool connect = false;
   bool secure = false;  // An https:// URL.
 };
-// As parse_head(), which a Host header that is different makes fail there and not here.
+// Like parse_head(), but does not fail if the Host header differs from the target.
 std::variant<ProxyHead, BadRequest> parse_proxy_head(std::string_view bytes);
 
-// The head of an answer, for who has asked. Of `head` only the headers and the framing are set.
+// The head of an answer, for the client's side. Of `head` only the headers and the framing are set.
 struct AnswerHead {
   int status = 0;
   Head head;
 };
-// kInvalid where it is malformed, or its framing can be read in two ways.
+// kInvalid if it is malformed, or its framing can be read in two ways.
 Result<AnswerHead> parse_answer_head(std::string_view bytes);
 
 // Takes the bytes of a body out of its framing.
@@ -76,8 +76,8 @@ class BodyDecoder {
   BodyDecoder& operator=(const BodyDecoder&) = delete;
 
   [[nodiscard]] bool done() const { return done_; }
-  // Bytes that come next and are nothing but body; 0 where framing lies between. Who reads them
-  // elsewhere says so with skip().
+  // How many bytes come next that are nothing but body; 0 if framing may come first. A caller that
+  // reads them elsewhere says so with skip().
   [[nodiscard]] std::uint64_t plain_bytes() const { return chunks_ ? 0 : remaining_; }
   void skip(std::uint64_t count);
 

@@ -35,9 +35,9 @@ enum class Pace {
 struct RequestFacts {
   std::string_view door = "none";  // A literal, as `route` is: each new one costs memory for ever.
   std::string route = "none";      // A pattern of ours, never what the client wrote.
-  std::string id;                  // That the answer bears.
+  std::string id;                  // The one that the answer carries.
   std::string tenant;
-  std::string key;  // The key's id, which is no secret.
+  std::string key;  // The key's id, which is not secret.
   std::string sandbox;
 };
 
@@ -49,7 +49,7 @@ class Request {
   [[nodiscard]] virtual std::string_view peer() const { return {}; }
   [[nodiscard]] virtual std::string_view method() const = 0;
   [[nodiscard]] virtual std::string_view target() const = 0;  // As it came: path and query.
-  // The first value, names in any case; nothing when absent.
+  // The first value, ignoring the case of names; nothing when absent.
   [[nodiscard]] virtual std::optional<std::string_view> header(std::string_view name) const = 0;
   [[nodiscard]] virtual const Headers& headers() const = 0;
   [[nodiscard]] virtual bool over_unix_socket() const = 0;
@@ -61,13 +61,12 @@ class Request {
   // The rest of the body. kExhausted when it is larger than `most`.
   Result<std::string> read_all(std::size_t most);
 
-  // Readable once the peer has gone away; for a handler that waits for something else. Not to be
-  // closed.
+  // Readable once the peer is gone; for a handler that waits for something else. Do not close it.
   [[nodiscard]] virtual int gone_fd() = 0;
 
-  // Whom the request's costs are charged to from now on, and which; to be called once the caller is
-  // known, before anything is waited for. The last call counts. kExhausted, with the seconds to
-  // wait in its hint, when the tenant has too many of these under way.
+  // Charges the costs of the request to `tenant` from now on, as those of this pace. Call it once
+  // the caller is known, before anything is waited for; the last call counts. kExhausted, with the
+  // seconds to wait in its hint, when the tenant has too many of these under way.
   virtual Result<void> count_for(std::string_view tenant, Pace pace) {
     (void)tenant;
     (void)pace;
@@ -85,15 +84,15 @@ class WebSocket {
     bool binary = false;
     std::string payload;
   };
-  // Waits for the next message; nothing when the peer has closed. Pings are answered beneath.
+  // Waits for the next message; nothing when the peer has closed. Pings are answered internally.
   virtual Result<std::optional<Message>> read() = 0;
   // May be called from another thread than read().
   virtual Result<void> write(bool binary, std::string_view payload) = 0;
   virtual void close(std::uint16_t code, std::string_view reason) = 0;
 };
 
-// What an answer is made of that goes on whenever something happens elsewhere. For the server's
-// loop, one call at a time: none of them waits.
+// The pieces of an answer that continues whenever something happens elsewhere. The server's loop
+// makes one call at a time, and none of them may wait.
 class PieceSource {
  public:
   virtual ~PieceSource() = default;
@@ -102,12 +101,12 @@ class PieceSource {
   enum class State {
     kGoesOn,
     kEnd,     // Nothing comes after this piece.
-    kBroken,  // Nothing comes, and what was sent is not all: the peer is to notice.
+    kBroken,  // Nothing comes, but the answer is not whole: the peer must notice.
   };
-  // The next piece, which is empty before; left so when there is none now. Called when fd() is
-  // readable, and about once a second besides.
+  // Fills in the next piece, which is empty before; leaves it empty if there is none now. Called
+  // when fd() is readable, and also about once a second.
   virtual State next(std::string& piece) = 0;
-  // What goes out after so long without a piece. It counts whole seconds, about.
+  // The piece that goes out after a silence of `every`, counted in whole seconds, about.
   struct Beat {
     std::chrono::milliseconds every;
     std::string piece;
@@ -128,7 +127,7 @@ class Response {
   // go out at once, each piece too. kUnavailable when the peer is gone.
   virtual Result<void> start(int status, const Headers& headers) = 0;
   virtual Result<void> write(std::string_view piece) = 0;
-  // From a regular file, without a copy where the connection allows. May return before the peer has
+  // From a regular file, without a copy if the connection allows. May return before the peer has
   // taken it: what comes last does not wait for the peer.
   virtual Result<void> write_file(int fd, std::uint64_t offset, std::uint64_t length) = 0;
   virtual Result<void> finish() = 0;
@@ -147,7 +146,7 @@ class Response {
 
   // Passes the connection's bytes to and from `peer` from now on, after `first` was written to it.
   // For proxies: the request's body and what follows it. Returns at once; what the peer answers
-  // goes to the client without a thread, a 502 where it is no HTTP. kExhausted when too many are
+  // goes to the client without a thread, a 502 if it is not HTTP. kExhausted when too many are
   // open.
   virtual Result<void> relay(UniqueFd peer, std::string_view first) = 0;
 };
@@ -179,7 +178,7 @@ struct ServerOptions {
   std::chrono::milliseconds body_grace{5'000};
   // How long the thread that gave an answer waits for the next request of that connection before it
   // leaves it to the loop: what comes within that time is worked on without waking a second thread.
-  // More than the default holds for a few connections at once.
+  // More than the default applies only to a few connections at once.
   std::chrono::milliseconds linger{5};
   std::chrono::seconds idle_patience{600};   // Between requests;
   std::chrono::seconds crowded_patience{5};  // the same while others find no room.

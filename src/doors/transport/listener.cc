@@ -41,7 +41,7 @@ std::uint16_t port_of(int fd) {
 
 struct Somebody {
   bool listens = false;
-  std::optional<pid_t> process{};  // Where it is known.
+  std::optional<pid_t> process{};  // If it is known.
 };
 
 Somebody find_somebody(const sockaddr_un& address) {
@@ -55,7 +55,7 @@ Somebody find_somebody(const sockaddr_un& address) {
   return {.listens = true, .process = known ? std::optional(peer.pid) : std::nullopt};
 }
 
-// getaddrinfo(3) takes larger numbers, and uses what is left of them.
+// getaddrinfo(3) takes larger numbers, and truncates them.
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   std::uint16_t port = 0;
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), port);

@@ -30,7 +30,7 @@ Result<Address> parse_address(const std::string& text);
 // kInvalid for a path that is too long for a socket.
 Result<void> check_unix_path(const std::string& path);
 
-// At what parse_address() takes.
+// Listens at an address that parse_address() takes.
 Result<Listener> listen_tcp(const std::string& address);
 // Mode 0600 from its first moment on. Replaces a socket that nobody listens on; kConflict when
 // somebody does.
@@ -42,7 +42,7 @@ Result<Listener> adopt_listener(UniqueFd fd);
 Result<Listener> adopt_passing_socket(UniqueFd fd);
 
 // The next connection, which does not block, and where it comes from; none with errno as accept4(2)
-// sets it, or EPIPE when whoever passes connections has gone.
+// sets it, or EPIPE if the process that passes connections has gone.
 UniqueFd accept_connection(const Listener& listener, sockaddr_storage& from);
 
 // Whether the other end of a Unix socket is this user's, or root's (unix(7), SO_PEERCRED).

@@ -10,11 +10,11 @@
 
 namespace glovebox::http {
 
-// The process that listens on a TCP port of this machine, in this network namespace. Nothing where
-// none does, or where its descriptors are not ours to see (proc(5)).
+// The process that listens on a TCP port of this machine, in this network namespace. Nothing if
+// none does, or if we may not see its descriptors (proc(5)).
 std::optional<pid_t> listener_of_port(std::uint16_t port);
 
-// A hint for who wants to listen where `process` does: who that is, and what to do.
+// A hint for a caller that wants to listen where `process` does: who that is, and what to do.
 std::string occupied_hint(std::optional<pid_t> process);
 
 }  // namespace glovebox::http

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outbox: what a peer has not taken yet of an answer. It lets a connection wait for a slow reader
-// without a thread.
+// Outbox: the part of an answer that a peer has not taken yet. It lets a connection wait for a slow
+// reader without a thread.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +22,11 @@ class Outbox {
   void add_file(UniqueFd file, std::uint64_t offset, std::uint64_t length);
 
   [[nodiscard]] bool empty() const { return parts_.empty(); }
-  // What comes next lies in a file, so writing it may wait for a disk.
+  // Whether what comes next is in a file, so that writing it may wait for a disk.
   [[nodiscard]] bool needs_disk() const { return !parts_.empty() && parts_.front().file; }
 
-  // Writes what the channel takes, and no more of files than that many bytes. `bytes` of the
-  // outcome is what was written, whatever the status; kDone: all, or as much as may be; kFailed:
+  // Writes what the channel takes, and at most `most_of_files` bytes of files. `bytes` of the
+  // outcome is what was written, whatever the status; kDone: all, or as much as allowed; kFailed:
   // the peer is gone, or a file has become shorter.
   Channel::Outcome flush(Channel& channel, std::uint64_t most_of_files);
 

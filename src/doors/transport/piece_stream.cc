@@ -71,7 +71,7 @@ class PieceStream : public std::enable_shared_from_this<PieceStream> {
   std::optional<PieceSource::Beat> beat_;
   Clock::time_point last_piece_ = Clock::now();
   State state_ = State::kGoesOn;
-  bool client_is_ahead_ = false;  // It has sent what is for the next answer.
+  bool client_is_ahead_ = false;  // It has already sent something after its request.
   bool failed_ = false;
 };
 
@@ -91,7 +91,7 @@ void PieceStream::add(State state, std::string piece) {
   }
 }
 
-// False when the reader has to be waited for, or has failed.
+// False if it must wait for the reader, or the reader has failed.
 bool PieceStream::flush() {
   while (done_ < out_.size()) {
     const iovec piece{.iov_base = out_.data() + done_, .iov_len = out_.size() - done_};

@@ -19,17 +19,16 @@ namespace glovebox::http {
 
 struct PieceOrder {
   std::unique_ptr<PieceSource> source;
-  bool chunked = true;  // Else the end of the connection is that of the answer.
-  bool keep = false;    // The connection, for the next request.
+  bool chunked = true;  // Else the end of the connection ends the answer.
+  bool keep = false;    // Keep the connection for the next request.
   std::string owner;    // Who is charged for what the reader does not take.
   FairShares::Share share;
 };
 
 // Passes pieces on until the source has ended, or the reader has gone or is slower than `bounds`
-// say. No piece is taken before the one before is out, and that one is charged to `unsent`. In the
-// thread of `io`. `channel` is used, and its descriptor registered with `io`, until `ended` is
-// called, once: with whether the connection may go on to a further request, as it may only after a
-// whole answer.
+// allow. Takes no piece until the previous one, which is charged to `unsent`, is out. In the thread
+// of `io`. `channel` is used, and its descriptor registered with `io`, until `ended` is called,
+// once, with whether the connection may take a further request: only after a whole answer.
 void start_pieces(boost::asio::io_context& io,
                   Channel& channel,
                   PieceOrder order,

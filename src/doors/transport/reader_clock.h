@@ -10,7 +10,8 @@ namespace glovebox::http {
 
 struct ReaderBounds {
   std::chrono::milliseconds silence{};  // The longest wait without a byte taken.
-  // Over a whole answer: what all waits together may last, and a second more for so many bytes.
+  // Over a whole answer, all waits together may last `grace`, and a second more for each
+  // `least_rate` bytes.
   std::chrono::milliseconds grace{};
   std::uint64_t least_rate = 1;
 };
@@ -22,7 +23,7 @@ class ReaderClock {
   void took(std::uint64_t bytes) { taken_ += bytes; }
   void waited(std::chrono::steady_clock::duration time) { waited_ += time; }
 
-  // How long the next wait may be; not above zero when the peer is too slow.
+  // How long the next wait may be; zero or less if the peer is too slow.
   [[nodiscard]] std::chrono::milliseconds left() const {
     const std::chrono::milliseconds earned(taken_ * 1'000 / bounds_.least_rate);
     return std::min(bounds_.silence,

@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBuffer = 64 * 1024;
 constexpr std::size_t kPiece = 16 * 1024;
-// How long the peer may go on after the client has ended.
+// How long the peer may continue after the client has ended.
 constexpr std::chrono::milliseconds kLastWords{10'000};
 constexpr std::chrono::seconds kLook{1};
 // Pieces moved before others in the loop have their turn.
@@ -48,8 +48,8 @@ bool is_hop_header(std::string_view name, const Headers& headers) {
 }
 
 // The peer's answer as it goes to the client: read as strictly as a request of a client, and
-// written anew, so that whoever stands between us and the client reads it as we did. kInvalid for
-// what can be read in two ways.
+// written anew, so that proxies between us and the client read it as we did. kInvalid if it can be
+// read in two ways.
 struct PeerAnswer {
   int status = 0;
   std::string head;
@@ -108,7 +108,7 @@ class Relay : public std::enable_shared_from_this<Relay> {
   bool write_client();
   bool write_peer();
   void head_from_peer();
-  // The request is whole, and nothing else is to come of the client.
+  // The request is whole, and nothing else is wanted from the client.
   [[nodiscard]] bool has_enough() const { return mode_ != Mode::kTunnel && body_ended_; }
   [[nodiscard]] bool wants_client() const {
     return !client_ended_ && !has_enough() && to_peer_.size() < kBuffer;
@@ -134,7 +134,7 @@ class Relay : public std::enable_shared_from_this<Relay> {
   std::string answer_;  // The peer's head, until it is whole.
   std::size_t searched_ = 0;
   bool client_ended_ = false;
-  bool client_is_ahead_ = false;  // It has sent what is for nobody.
+  bool client_is_ahead_ = false;  // It has sent something that nobody wants.
   bool peer_ended_ = false;
   bool body_ended_ = false;
   bool told_peer_ = false;
@@ -214,7 +214,7 @@ void Relay::turn() {
     asio::post(timer_.get_executor(), [relay = shared_from_this()] { relay->turn(); });
     return;
   }
-  // Where nothing more is wanted of the client, it still shows its end there.
+  // Even if nothing more is wanted from the client, its end shows there.
   const bool awaits_end = has_enough() && !client_ended_ && !client_is_ahead_;
   client_side_.await(shared_from_this(), wants_client() || awaits_end, !to_client_.empty());
   peer_side_.await(shared_from_this(), wants_peer(), !to_peer_.empty());
@@ -254,7 +254,7 @@ bool Relay::move_some() {
   return moved;
 }
 
-// Ends what has not moved for too long, and sees what no event has told.
+// Ends a relay that has not moved for too long, and notices what no event has reported.
 void Relay::look() {
   timer_.expires_after(kLook);
   timer_.async_wait([relay = shared_from_this()](const boost::system::error_code& error) {

@@ -2,7 +2,7 @@
 // Relay: a request that somebody else answers, on the client's own connection; in the loop, without
 // a thread.
 //
-// The peer is hostile, and so is the client. What the client sends behind its request would be a
+// The peer is hostile, and so is the client. What the client sends after its request would be a
 // further request to us, with its key in it: it reaches the peer only after both have agreed on
 // another protocol (101). Without that, one answer goes back and the connection ends, whatever the
 // peer says about keeping it.
@@ -30,8 +30,8 @@ struct RelayOrder {
   FairShares::Share link;
 };
 
-// Passes bytes until either side has ended, or nothing has moved for `patience`. A peer whose
-// answer is no HTTP becomes a 502. In the thread of `io`. `in` is what the client has sent beyond
+// Passes bytes until either side has ended, or nothing has moved for `patience`. A peer's answer
+// that is not HTTP becomes a 502. In the thread of `io`. `in` is what the client has sent beyond
 // the head. `channel` is used, and its descriptor registered with `io`, until `ended` is called,
 // once.
 void start_relay(boost::asio::io_context& io,

@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxField = 1'024;  // Bytes of a line's field, before they are escaped.
 
-// What a request counts as. A proxied one may bear any word as its method, and each new label would
+// What a request counts as. A proxied one may have any word as its method, and each new label would
 // cost memory for ever.
 std::string_view method_label(std::string_view method) {
   constexpr std::array<std::string_view, 7> kUsual = {"GET",   "HEAD",   "POST",   "PUT",
@@ -54,7 +54,7 @@ class Watched final : public Response {
     return done;
   }
   void abort() override {
-    status_ = 499;  // As others log a response that was cut off.
+    status_ = 499;  // As other servers log a response that was cut off.
     inner_.abort();
   }
   Result<std::unique_ptr<WebSocket>> upgrade(std::string_view protocol) override {

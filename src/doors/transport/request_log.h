@@ -36,7 +36,7 @@ class RequestLog {
              Response& response,
              const std::function<void(Response& response)>& serve);
 
-  // The metrics. Their number is bounded: by the routes that there are, and by the statuses.
+  // The metrics. Their number is bounded by the number of routes and of statuses.
   [[nodiscard]] std::string text() const;
 
  private:

@@ -45,11 +45,11 @@ constexpr int kAcceptedAtOnce = 64;
 // Connections that wait for a request and are ended for those that wait for a connection.
 constexpr std::size_t kEndedAtOnce = 64;
 // What the kernel holds for a reader beyond what its window lets through (TCP_NOTSENT_LOWAT,
-// tcp(7)). It would take megabytes (net.ipv4.tcp_wmem) for each of those who never read.
+// tcp(7)). Otherwise it would take megabytes (net.ipv4.tcp_wmem) for each peer that never reads.
 constexpr int kMostUnsent = 256 * 1024;
 
-// Whose a connection is as long as no key is known. Who has one address of IPv6 has them all up to
-// the network's prefix.
+// Whose a connection is as long as no key is known. A peer that has one IPv6 address has all those
+// of the network's prefix.
 std::string peer_name(const sockaddr_storage& from) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   if (from.ss_family == AF_INET) {
@@ -163,7 +163,7 @@ LoopServer::~LoopServer() {
   if (thread_.joinable()) {
     thread_.join();
   }
-  // What the loop still holds speaks to the members above when it goes.
+  // What the loop still holds uses the members above when it is destroyed.
   const std::scoped_lock lock(mutex_);
   shared_.ended = [](std::uint64_t) {};
 }
@@ -276,9 +276,8 @@ void LoopServer::admit(UniqueFd fd, std::string peer, bool unix_socket) {
   connection->start();
 }
 
-// Whoever only keeps a connection must not keep others out: those that were used longest ago end.
-// Where there are none, and one peer has most of the connections, so do those of its requests that
-// come in slowly.
+// Idle connections must not keep others out: those that were used longest ago end. If there are
+// none, and one peer has most of the connections, those end whose requests come in slowly.
 void LoopServer::make_room() {
   using Old = std::pair<Clock::time_point, std::shared_ptr<Connection>>;
   const auto before = Clock::now() - shared_.options.crowded_patience;

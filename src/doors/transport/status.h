@@ -8,10 +8,10 @@
 
 namespace glovebox::http {
 
-// "Not Found"; of an unknown status, something that says no more than its number.
+// "Not Found"; for an unknown status, a phrase that says no more than its number.
 std::string_view reason_phrase(int status);
 
-// In any case, as the names of headers are compared.
+// Ignores case, as the names of headers are compared.
 bool equal_names(std::string_view left, std::string_view right);
 
 // The line before a chunk (RFC 9112, 7.1).

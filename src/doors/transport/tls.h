@@ -24,7 +24,7 @@ class TlsIdentity {
 };
 
 // The client's side of a connection to `host`, a name or an address, before its handshake.
-// `authorities` is a PEM file, empty: whom the system trusts. kInvalid when it cannot be read.
+// `authorities` is a PEM file; empty: the system's. kInvalid when it cannot be read.
 Result<std::unique_ptr<Channel>> tls_client_channel(UniqueFd fd,
                                                     const std::string& host,
                                                     const std::string& authorities);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting: a descriptor that the loop waits for on behalf of somebody who takes turns.
+// Waiting: a descriptor that the loop waits for on behalf of an owner that takes turns.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -8,7 +8,7 @@
 
 namespace glovebox::http {
 
-// In the loop's thread. The descriptor is another's, who closes it after release().
+// In the loop's thread. The descriptor belongs to somebody else, who closes it after release().
 class Waiting {
  public:
   explicit Waiting(boost::asio::io_context& io) : socket_(io) {}

@@ -208,7 +208,7 @@ class BeastWebSocket final : public WebSocket {
   BeastWebSocket& operator=(const BeastWebSocket&) = delete;
 
   ~BeastWebSocket() override {
-    // The close frame that may be under way is to arrive: the loop waits for its answer, not we.
+    // A close frame may be under way and must arrive: the loop waits for its answer, we do not.
     if (!closing_) {
       asio::post(state_->io, [state = state_] { state->stream.next_layer().end(); });
     }

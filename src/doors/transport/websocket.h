@@ -20,9 +20,9 @@ namespace glovebox::http {
 // Larger messages end the connection with status 1009.
 inline constexpr std::size_t kMaxMessage = 16UL << 20;
 
-// Answers the handshake `head` and speaks on; `in` is what came behind the head. The work is done
-// by whoever runs `io`, one thread. `held` is let go with the connection. Peers that are silent are
-// pinged, and cut off when they stay so.
+// Answers the handshake `head` and takes over the connection; `in` is what came after the head. The
+// one thread that runs `io` does the work. `held` is let go with the connection. Silent peers are
+// pinged, and cut off if they stay silent.
 Result<std::unique_ptr<WebSocket>> accept_websocket(boost::asio::io_context& io,
                                                     std::unique_ptr<Channel> channel,
                                                     std::string in,
@@ -30,8 +30,8 @@ Result<std::unique_ptr<WebSocket>> accept_websocket(boost::asio::io_context& io,
                                                     std::string_view protocol,
                                                     std::shared_ptr<void> held);
 
-// Asks for a WebSocket at `target`, as a client, and speaks on. kNotFound, kRefused or kUnavailable
-// by the status with which the server refuses. `io` outlives the WebSocket.
+// Opens a WebSocket at `target`, as a client. kNotFound, kRefused or kUnavailable, depending on the
+// status with which the server refuses. `io` outlives the WebSocket.
 Result<std::unique_ptr<WebSocket>> connect_websocket(boost::asio::io_context& io,
                                                      std::unique_ptr<Channel> channel,
                                                      std::string_view host,

@@ -28,7 +28,7 @@ constexpr std::size_t kMaxDatabase = 1UL << 20;
 constexpr int kCannotStart = 126;
 constexpr int kNoProgram = 127;
 
-// Nothing where the file cannot be read.
+// Empty if the file cannot be read.
 std::string database(const char* path) {
   const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   std::string text(kMaxDatabase, '\0');
@@ -46,7 +46,7 @@ void say(const std::string& text) {
   (void)!::write(STDERR_FILENO, line.data(), line.size());
 }
 
-// Says why where there is none.
+// If there is none, says why.
 std::optional<User> find(const char* wanted) {
   auto user = find_user(wanted, database("/etc/passwd"), database("/etc/group"));
   if (!user) {
@@ -100,7 +100,7 @@ bool make_for(const char* wanted) {
   }
   (void)::setfsgid(user->gid);
   (void)::setfsuid(user->uid);
-  // They tell what was, and nothing of failures; an id that nobody has changes nothing.
+  // They return the previous id, and report no failures; an id that nobody has changes nothing.
   if (static_cast<gid_t>(::setfsgid(~gid_t{0})) != user->gid ||
       static_cast<uid_t>(::setfsuid(~uid_t{0})) != user->uid) {
     say("cannot make files of user " + std::to_string(user->uid) + ": " + why(EINVAL));

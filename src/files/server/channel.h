@@ -24,16 +24,16 @@ class Channel {
   // As receive(), but false while there is no whole frame and nothing to read.
   Result<bool> poll(Frame& frame);
 
-  // Whether the client has gone, though what it sent before may be unread.
+  // Whether the client has gone; what it sent before may still be unread.
   [[nodiscard]] bool is_gone() const;
 
   // With a descriptor, unless it is negative. Fails when the client is gone.
   Result<void> send(Reply type, std::string_view payload, int descriptor = -1);
 
-  // What came behind the last frame that was received.
+  // The bytes that came after the last frame that was received.
   std::string take_rest() { return parser_.take_rest(); }
 
-  // Says kWorking, but not more often than the client needs to be patient.
+  // Sends kWorking, but no more often than the client's patience requires.
   void tell_progress();
 
  private:
@@ -44,7 +44,7 @@ class Channel {
   std::int64_t told_ms_ = 0;
 };
 
-// A client has gone: there is nobody to tell anything.
+// The error if a client has gone: there is nobody left to tell.
 Error gone();
 
 }  // namespace glovebox::files

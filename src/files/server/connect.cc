@@ -13,7 +13,7 @@
 namespace glovebox::files {
 namespace {
 
-// A listener that takes nobody up fills its queue, and connecting waits.
+// If a listener accepts nobody, its queue fills up, and connecting waits.
 constexpr int kPatienceMs = 10'000;
 
 Result<UniqueFd> connect_by(const sockaddr* address, socklen_t size) {

@@ -9,7 +9,7 @@
 
 namespace glovebox::files {
 
-// To a port of 127.0.0.1, or of ::1 when nobody listens there: "localhost" means either.
+// Connects to a port of 127.0.0.1, or of ::1 if nobody listens there: "localhost" means either.
 Result<UniqueFd> connect_to(std::uint16_t port);
 
 }  // namespace glovebox::files

@@ -13,11 +13,11 @@
 
 namespace glovebox::files {
 
-// Of a name in a directory; its last link is not followed. The path stays empty.
+// What is known of a name in a directory; a link is not followed. The path stays empty.
 Result<FileEntry> describe(int directory_fd, const std::string& name, const Owners& owners);
 
-// The attributes with our prefix, without it, of the file that a path for calls leads to. Beyond
-// the bounds of the protocol they are left out; a file system may have none at all.
+// The attributes with our prefix, which is left off, of the file at `path`, as path_of() gives it.
+// Attributes beyond the bounds of the protocol are left out; a file system may have none at all.
 std::map<std::string, std::string> attributes_of(const std::string& path);
 
 }  // namespace glovebox::files

@@ -10,7 +10,7 @@
 
 namespace glovebox::files {
 
-// Sends kEntries frames, as FileClient::list() has them.
+// Sends what FileClient::list() returns, in kEntries frames.
 Result<void> list(std::string_view path, std::uint32_t depth, Channel& channel);
 
 }  // namespace glovebox::files

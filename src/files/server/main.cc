@@ -43,7 +43,7 @@ class Server {
  public:
   explicit Server(bool in_frames) : channel_(kSocket), in_frames_(in_frames) {}
 
-  // Until the client is gone, or speaks what this does not understand.
+  // Serves until the client is gone, or sends what this does not understand.
   Result<void> serve() {
     for (;;) {
       const Frame frame = GB_TRY(channel_.receive());
@@ -147,7 +147,7 @@ class Server {
     return send_entry(to);
   }
 
-  // To another file system: a copy that takes its place when it is whole.
+  // To another file system: makes a copy that takes its place once it is whole.
   Result<void> move_across(const Place& from, const Place& to) {
     const auto working = [this] { channel_.tell_progress(); };
     const std::string draft = random_name(kNewPrefix);
@@ -222,7 +222,7 @@ class Server {
     return channel_.send(Reply::kDone, {});
   }
 
-  // The connection of the client's becomes that of the port, until both have ended.
+  // The client's connection becomes the port's, until both have ended.
   Result<void> tunnel(const UniqueFd& port) {
     GB_TRY(channel_.send(Reply::kDone, {}));
     const Frame frame = GB_TRY(channel_.receive());
@@ -257,7 +257,7 @@ int main(int argc, char** argv) {
     argc -= 2;
     argv += 2;
   }
-  // A file over its limit is an error of the call then.
+  // A file over its limit is then an error of the call.
   (void)::signal(SIGXFSZ, SIG_IGN);
   (void)::signal(SIGPIPE, SIG_IGN);
   (void)::umask(022);

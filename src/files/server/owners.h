@@ -16,7 +16,7 @@ class Owners {
  public:
   Owners();
 
-  // The number, where there is no name.
+  // The name, or the number if there is none.
   [[nodiscard]] std::string user(uid_t id) const;
   [[nodiscard]] std::string group(gid_t id) const;
 

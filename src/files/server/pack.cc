@@ -134,7 +134,7 @@ class ZipStream {
   std::string piece_ = std::string(kPiece, '\0');
 };
 
-// Whether to go on below it.
+// Returns whether to continue below it.
 template <typename Stream>
 Result<bool> add(Stream& stream, const Visited& visited) {
   struct stat status {};

@@ -15,8 +15,8 @@ namespace glovebox::files {
 // out, and so is what vanishes or may not be read.
 Result<void> pack(std::string_view path, FileClient::ArchiveFormat format, Channel& channel);
 
-// Makes what an archive holds below a directory, which is made. Refuses, naming the entry, and
-// stops: absolute names, "..", devices, what would go through a link. Replaces files and links.
+// Makes what an archive holds below a directory, made if missing. Stops, naming the entry, at
+// absolute names, "..", devices, and what would go through a link. Replaces files and links.
 Result<void> unpack(std::string_view path, Upload& upload);
 
 }  // namespace glovebox::files

@@ -27,7 +27,7 @@ std::string exchange_top(std::string_view path, std::string_view top, std::strin
   return fits ? std::string(by) + std::string(path.substr(top.size())) : std::string();
 }
 
-// The directory that is called `path` seen from `from`, made with its parents where it is missing.
+// The directory that is called `path` seen from `from`, made with its parents if it is missing.
 Result<UniqueFd> make_directories(int from, std::string_view path) {
   UniqueFd at(::openat(from, path.starts_with('/') ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
   while (at && !path.empty()) {

@@ -32,14 +32,14 @@ Result<Place> follow_links(Place place);
 std::string path_of(int directory_fd, std::string_view name);
 std::string path_of(int fd);
 
-// In a sandbox without a root of its own, where "/workspace" and "/tmp" lie: the paths in the
+// In a sandbox without a root of its own, where "/workspace" and "/tmp" are: the paths in the
 // environment variables kWorkspaceVariable and kTmpVariable.
 inline constexpr const char* kWorkspaceVariable = "GLOVEBOX_WORKSPACE";
 inline constexpr const char* kTmpVariable = "GLOVEBOX_TMP";
 std::string inner_path(std::string_view path);
 std::string outer_path(std::string_view path);
 
-// The Error of a call that has failed with errno, as a person sees it who asked for files.
+// The Error of a call that failed with errno, worded for the person who asked for files.
 Error file_error(std::string_view attempt);
 Error file_error(std::string_view attempt, int errno_value);
 

@@ -38,7 +38,7 @@ Result<void> walk_below(int directory_fd,
   }
   const auto names = names_in(directory_fd);
   if (!names) {
-    // What one asked for must be readable, what is below it need not.
+    // The directory that was asked for must be readable; those below it need not be.
     return depth == 1 ? Result<void>(names.error()) : Result<void>();
   }
   for (const std::string& name : names.value()) {

@@ -46,7 +46,7 @@ Result<void> copy_tree(int from_fd,
                        const std::string& to,
                        const std::function<void()>& working);
 
-// A name that nothing has, most likely: `prefix` and random letters.
+// A name that is most likely unused: `prefix` and random letters.
 std::string random_name(std::string_view prefix);
 
 }  // namespace glovebox::files

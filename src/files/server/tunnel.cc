@@ -62,9 +62,9 @@ void run_tunnel(int a, int b, std::string ahead) {
   std::array<Lane, 2> lanes{
       {{.from = a, .to = b, .waiting = std::move(ahead)}, {.from = b, .to = a, .waiting = {}}}};
   while (!lanes[0].over || !lanes[1].over) {
-    // Of each socket: what comes from it, and what it can take. One of which neither is wanted is
-    // left out: its hang-up would wake us again and again. But `a`, once it says nothing more, is
-    // watched for that: nobody hears `b` then.
+    // For each socket: what comes from it, and what it can take. A socket of which neither is
+    // wanted is left out: its hang-up would wake us again and again. But once `a` says nothing
+    // more, it is watched for its hang-up: nobody hears `b` then.
     const auto watch = [](int fd, const Lane& from, const Lane& to) {
       const int events = (from.wants_more() ? POLLIN : 0) | (to.waiting.empty() ? 0 : POLLOUT);
       return pollfd{events == 0 ? -1 : fd, static_cast<short>(events), 0};

@@ -6,8 +6,8 @@
 
 namespace glovebox::files {
 
-// Until both directions have ended, one side has failed, or `a` is closed. Each end is passed on by
-// itself: whoever says no more can still be told something. `ahead` goes to `b` first.
+// Runs until both directions have ended, one side has failed, or `a` is closed. Each end is passed
+// on by itself: a side that has stopped sending can still receive. `ahead` goes to `b` first.
 void run_tunnel(int a, int b, std::string ahead);
 
 }  // namespace glovebox::files

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxArchiveEntries = 1'000'000;
 
-// What is in the way of an entry, a link most of all, is the archive's fault.
+// What is in the way of an entry, such as a link, is the archive's fault.
 Error in_the_way(std::string_view name, const Error& error) {
   return error.code() == ErrorCode::kInternal ? bad_entry(name, error.message()) : error;
 }
@@ -36,7 +36,7 @@ Result<void> make_file(ArchiveReader& reader,
   if (!file) {
     return file_error(name);
   }
-  // The size of it all is the file system's to limit.
+  // The file system limits the total size.
   constexpr std::uint64_t kLongest = std::numeric_limits<std::int64_t>::max();
   std::uint64_t left = kLongest;
   const auto copied = reader.copy_content(entry, file.get(), kLongest, left);
@@ -63,7 +63,7 @@ Result<void> make_link(const ArchiveEntry& entry, int parent, const std::string&
                                                                       : file_error(name);
 }
 
-// What lies under a name that a file or a link is to have goes.
+// Whatever already has the name of a file or a link is removed.
 Result<void> extract(ArchiveReader& reader, const ArchiveEntry& entry, int directory) {
   if (entry.name.starts_with('/')) {
     return bad_entry(entry.name, "absolute name");

@@ -19,7 +19,7 @@ class Upload {
   // Whether nobody waits for the outcome any more.
   [[nodiscard]] bool is_abandoned() const { return channel_->is_gone(); }
 
-  // Passes the rest over, so that the next frame is a request.
+  // Skips the rest, so that the next frame is a request.
   Result<void> drain();
 
  private:

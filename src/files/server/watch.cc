@@ -29,7 +29,7 @@ constexpr std::uint32_t kInterest = IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED
                                     IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_ONLYDIR;
 constexpr std::size_t kMaxDirectories = 65'536;
 
-// What a write of ours makes its file's name from (write.h).
+// Whether a write of ours gave its file this name (write.h).
 bool is_draft(std::string_view name) {
   return name.starts_with(kNewPrefix) || name.starts_with(kReplacedPrefix);
 }
@@ -40,7 +40,7 @@ bool is_nameless(std::string_view name) {
          name.find_first_not_of("0123456789", 1) == std::string_view::npos;
 }
 
-// The tier without a user of its own refuses what tells of others' files (policy/tables.h).
+// The tier without a user of its own refuses calls that tell of others' files (policy/tables.h).
 Error watch_error(std::string_view path) {
   return errno == EPERM ? Error(ErrorCode::kUnsupported, "this tier cannot watch files")
                         : file_error("watch " + std::string(path));
@@ -51,8 +51,8 @@ class Watch {
   Watch(int inotify, std::string root, bool recursive, Channel& channel)
       : inotify_(inotify), root_path_(std::move(root)), recursive_(recursive), channel_(channel) {}
 
-  // Watches the directory itself. It is not held on to: a directory that somebody holds is never
-  // told to be gone (IN_DELETE_SELF).
+  // Watches the directory itself. It is not kept open: the removal of a directory that somebody
+  // holds is never reported (IN_DELETE_SELF).
   Result<void> begin() {
     const UniqueFd root(::open(root_path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root || ::fstat(root.get(), &root_status_) != 0) {
@@ -79,7 +79,7 @@ class Watch {
         at += static_cast<ssize_t>(sizeof event + event.len);
         GB_TRY(handle(event, event.len > 0 ? std::string(name) : std::string()));
       }
-      // More may have come, but what was told of is to be known soon.
+      // More may have come, but what has been read should be known soon.
       GB_TRY(flush());
     }
     found_.clear();
@@ -87,7 +87,7 @@ class Watch {
   }
 
  private:
-  // Watches a held directory, and those below it if it shall. `tell` what is found there.
+  // Watches a held directory, and, if recursive, those below it. With `tell`, tells what is there.
   Result<void> add(int directory_fd, const std::string& path, bool tell, std::size_t depth) {
     const int number = ::inotify_add_watch(inotify_, path_of(directory_fd).c_str(), kInterest);
     if (number < 0) {
@@ -103,8 +103,8 @@ class Watch {
     return recursive_ ? look(directory_fd, number, path, tell, depth) : Result<void>();
   }
 
-  // What lies in a directory that is watched from now on. It may have come before the watch, or
-  // after it: then the kernel will tell of it as well.
+  // Looks at what is in a directory that is watched from now on. It may have come before the watch,
+  // or after it: then the kernel tells of it as well.
   Result<void> look(
       int directory_fd, int number, const std::string& path, bool tell, std::size_t depth) {
     const auto names = names_in(directory_fd);

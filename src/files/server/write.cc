@@ -17,8 +17,8 @@
 namespace glovebox::files {
 namespace {
 
-// A file on its way to its name. Without a name as long as its content comes, where the file system
-// can do that; it is gone then with us, whatever happens.
+// A file on its way to its name. It has no name while its content comes, if the file system can do
+// that; it is then gone with us, whatever happens.
 class Draft {
  public:
   static Result<Draft> make(int directory_fd, std::string_view prefix) {

@@ -12,14 +12,14 @@
 namespace glovebox::files {
 
 // Names under which a finished file lies for the moment before it takes its place. A watch knows
-// them, and tells of a plain write instead.
+// them, and reports a plain write instead.
 inline constexpr std::string_view kNewPrefix = ".glovebox-new-";           // Where nothing was.
 inline constexpr std::string_view kReplacedPrefix = ".glovebox-written-";  // Where a file was.
 
-// As FileClient::write(). Returns where the file lies.
+// As FileClient::write(). Returns where the file is.
 Result<Place> write_file(const Order& order, Upload& upload);
 
-// A file in a directory that has no name, or had one only for a moment; opened for both.
+// A nameless file in a directory, or one named only for a moment; open to read and write.
 Result<UniqueFd> nameless_file(int directory_fd);
 
 }  // namespace glovebox::files

@@ -16,7 +16,7 @@
 namespace glovebox::policy {
 namespace {
 
-// What of a fact is compared with which list, and what a finding is called that no known rule
+// Which kind of fact is compared with which list, and how to name a finding that no known rule
 // names.
 struct Comparison {
   FactKind kind;
@@ -108,8 +108,8 @@ std::optional<Finding> finding_of(const Policy& policy, const Fact& fact, std::s
   return finding;
 }
 
-// Whether a program may do what it likes only because nobody thought of its language. The first
-// languages that were analysed are allowed what a policy does not mention.
+// Whether a program would be allowed everything only because the policy has nothing about its
+// language. In the first languages that were analysed, what a policy does not mention is allowed.
 bool is_silent_about(const Policy& policy, const Program& program) {
   return program.language != "javascript" && program.family != "python" &&
          program.family != "shell" && !policy.by_language.contains(program.family);

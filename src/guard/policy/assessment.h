@@ -35,7 +35,7 @@ struct Assessment {
   std::uint32_t risk = 0;            // The highest sum among the policies.
   std::string decided_by;         // The policy whose risk threshold decided; empty: findings did.
   std::vector<Finding> findings;  // By place, the strictest first where several share one.
-  // Of a decision kAsk: each policy that asks wants a dry run before.
+  // If the decision is kAsk: every policy that asks wants a dry run first.
   bool dry_run_first = false;
 };
 
@@ -46,8 +46,8 @@ struct Program {
   std::vector<Fact> facts;
 };
 
-// The first finding that led to the decision, in words: "B605 at code:3:1". `name` stands for the
-// program.
+// The first finding that led to the decision, in words: "B605 at code:3:1". `name` is what to call
+// the program ("code").
 std::string reason_of(const Assessment& assessment, std::string_view name);
 
 // Each policy decides by itself; the strictest decision holds. Without policies everything passes.

@@ -13,8 +13,9 @@ namespace glovebox::policy {
 // {"schema","decision","risk","decided_by","findings":[…]}.
 std::string to_json(const Assessment& assessment);
 
-// The event that an execution waits for a person, or would: "approval_needed". `id` is that of the
-// question, `hash` of what would be run, `grants` what it would get: "network example.com:443".
+// The event that an execution waits for a person, or would wait: "approval_needed". `id` is the id
+// of the question, `hash` the hash of what would run, and `grants` what it would be given:
+// "network example.com:443".
 std::string approval_needed_event(std::string_view id,
                                   const Assessment& assessment,
                                   const std::vector<std::string>& grants,

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Nothing for what is not an object, or has a name twice in one object.
+// Nothing if the text is not an object, or has a name twice in one object.
 std::optional<Json> parse_arguments(std::string_view text) {
   std::vector<std::set<std::string, std::less<>>> names;
   bool twice = false;
@@ -64,7 +64,7 @@ Holds holds(const ToolCondition& condition, const Json& value) {
     return Holds::kMaybe;
   }
   if (value.is_array()) {
-    // Of several, all have to be as it says; if only some are, it depends on what the tool does.
+    // All of several values must satisfy it; if only some do, it depends on what the tool does.
     bool all = !value.empty();
     bool none = true;
     for (const Json& each : value) {
@@ -79,7 +79,7 @@ Holds holds(const ToolCondition& condition, const Json& value) {
   }
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   if (condition.test != ToolCondition::Test::kMatches) {
-    // A tool may well take "500" for a number.
+    // A tool may well read "500" as a number.
     const auto number = number_in(text);
     return number ? compares(condition, *number) : Holds::kMaybe;
   }

@@ -11,15 +11,15 @@
 
 namespace glovebox::policy {
 
-// `arguments` is the JSON text that whoever carries out the call gets; it and the name may be
+// `arguments` is the JSON text that goes to whatever carries out the call; it and the name may be
 // anything. Each policy with rules for tools decides by itself, and the strictest decision holds.
 //
-// Of the rules about a call, the one with the most specific name counts, among those one with
-// conditions before one without, and then the strictest. A condition about an argument that is
-// missing or null does not hold. One that cannot be judged, of an object or where a number is
-// expected and something else is there, does not make a call allowed, but makes it asked about or
-// refused. Arguments that are not one object, or that have a name twice, are refused: readers
-// disagree about which of them counts.
+// Of the rules about a call, the one with the most specific name counts; among equally specific
+// ones, one with conditions before one without, and then the strictest. A condition about an
+// argument that is missing or null does not hold. A condition that cannot be judged, as when the
+// argument is an object, or is not a number although one is expected, does not let a rule allow the
+// call, but does let it ask or refuse. Arguments that are not one object, or that have a name
+// twice, are refused: readers disagree about which of the two counts.
 Assessment assess_call(const std::vector<Policy>& policies,
                        std::string_view name,
                        std::string_view arguments);

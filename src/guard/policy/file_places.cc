@@ -12,7 +12,7 @@
 namespace glovebox::policy {
 namespace {
 
-// Without what names the workspace itself.
+// The pattern without a prefix that names the workspace itself.
 std::string_view in_workspace(std::string_view pattern) {
   constexpr std::array<std::string_view, 3> kHomes = {"~/", "/workspace/", "./"};
   for (const std::string_view home : kHomes) {
@@ -24,7 +24,7 @@ std::string_view in_workspace(std::string_view pattern) {
 }
 
 // What a pattern names in the workspace, as a place of PlaceRules::closed: one file, or a directory
-// with all that is in it. Nothing for what has wildcards elsewhere, or lies elsewhere.
+// with all that is in it. Nothing if it has wildcards anywhere else, or is outside the workspace.
 std::optional<std::string> closed_place_of(std::string_view pattern) {
   std::string place(in_workspace(pattern));
   while (place.ends_with("/*") || place.ends_with("/**")) {
@@ -35,7 +35,7 @@ std::optional<std::string> closed_place_of(std::string_view pattern) {
   return valid ? std::optional(std::move(place)) : std::nullopt;
 }
 
-// What lies in a place and is not refused, if anything is: the kernel leaves no hole in it.
+// An entry that is in a place but not refused, if any: the kernel leaves no hole in a closed place.
 const Entry* hole_in(const RuleList& files, std::string_view place) {
   const auto found = std::ranges::find_if(files.entries, [place](const Entry& entry) {
     return entry.action != Action::kRefuse && in_workspace(entry.pattern).starts_with(place);
@@ -44,8 +44,8 @@ const Entry* hole_in(const RuleList& files, std::string_view place) {
 }
 
 // The directory or file that holds everything that a pattern for files can match, as a place of
-// PlaceRules; empty for what lies nowhere that a guest can write, as "../x" does. Nothing for a
-// pattern that can match anywhere.
+// PlaceRules; empty if no guest can write there, as in "../x". Nothing for a pattern that can match
+// anywhere.
 std::optional<std::string> place_of(std::string_view pattern) {
   if (const std::string_view rest = in_workspace(pattern); rest.size() < pattern.size()) {
     if (rest.find_first_of("*?") == 0) {
@@ -66,7 +66,7 @@ std::optional<std::string> place_of(std::string_view pattern) {
   return valid ? place : std::string();
 }
 
-// Whether place_of() is no more than the pattern.
+// Whether place_of() holds no more than what the pattern matches.
 bool is_exact(std::string_view pattern) {
   const std::size_t wildcard = pattern.find_first_of("*?");
   return wildcard == pattern.npos || (wildcard > 0 && pattern[wildcard - 1] == '/' &&

@@ -161,7 +161,7 @@ Match match_host(const RuleList& list, std::string_view host) {
 }
 
 Match match_path(const RuleList& list, std::string_view path) {
-  // A guest starts in its workspace, whose absolute name is as good as none.
+  // A guest starts in its workspace, so a path with its absolute name means the same as without.
   constexpr std::string_view kWorkspace = "/workspace/";
   std::string normal = normal_path(path);
   if (normal.starts_with(kWorkspace)) {

@@ -11,7 +11,7 @@
 
 namespace glovebox::policy {
 
-// What a list says about one thing, and by which entry; none for `otherwise`.
+// What a list says about one thing, and by which entry; null if it is the list's `otherwise`.
 struct Match {
   Action action = Action::kAllow;
   const Entry* entry = nullptr;

@@ -51,32 +51,32 @@ struct Policy {
   std::string origin;       // The file, or the name of a shipped policy; for messages.
   std::string description;  // One line.
   std::string min_tier;     // The least isolation tier that programs get; empty: any.
-  // For what could not be analysed, and for languages that cannot be and that no entry allows.
+  // For what could not be analysed, and for languages without an analysis that no entry allows.
   Action unparsed = Action::kAsk;
-  bool says_unparsed = false;  // The file has it.
-  // Whether programs can be started that were written in the sandbox; nothing: only where the
-  // policy refuses no program.
+  bool says_unparsed = false;  // The file sets `unparsed`.
+  // Whether programs that were written in the sandbox can be started; nothing: only if the policy
+  // refuses no program.
   std::optional<Action> written{};
-  // Before a person is asked, the code is executed as a dry run, where it can be.
+  // Before a person is asked, the code is executed as a dry run, if possible.
   bool dry_run = false;
   // Sums of risk at and above which the decision is at least `ask` or `refuse`; 0: never.
   std::uint32_t ask_at = 0;
   std::uint32_t refuse_at = 0;
-  // Lists that hold for one language, by its family: "python", "c" (guard/policy/analysers.h).
+  // Lists that apply to one family of languages: "python", "c" (guard/policy/analysers.h).
   std::map<std::string, std::map<Subject, RuleList>, std::less<>> by_language;
-  // Lists that hold for all.
+  // Lists that apply to all languages.
   std::map<Subject, RuleList> lists;
-  // For calls of tools, which are judged when they are made (call_assessment.h); nothing: none is.
+  // For calls of tools, judged when they are made (call_assessment.h); nothing: none is judged.
   std::optional<ToolRules> tools{};
 
-  // What has to hold of a run that ended with `ok` before it counts as that.
+  // What a run that ended with `ok` must also satisfy to count as `ok`.
   Checks checks{};
 
-  // Whether it says anything about what is in a program. One that only demands a tier or checks,
-  // says what may be started, or which tools may be called, needs no analysis.
+  // Whether the policy says anything about what is in a program. A policy that only demands a tier
+  // or checks, or says what may be started or which tools may be called, needs no analysis.
   [[nodiscard]] bool examines() const;
 
-  // The list for a subject; an empty one where the policy has none.
+  // The list for a subject; an empty one if the policy has none.
   [[nodiscard]] const RuleList& list(Subject subject, std::string_view family) const;
 };
 
@@ -86,7 +86,7 @@ Result<Policy> parse_policy(std::string_view text, std::string_view origin);
 
 // Names of the policies that come with the program, sorted.
 std::vector<std::string_view> shipped_policies();
-// The text of one of them, or of its examples; empty when there is none of that name.
+// The text of one of them, or of its examples; empty if there is none with that name.
 std::string_view shipped_policy(std::string_view name);
 std::string_view shipped_examples(std::string_view name);
 
@@ -95,11 +95,11 @@ struct Example {
   std::string name;
   std::string language;
   std::string code;
-  std::string tool;                  // Of a call; there is no code then.
+  std::string tool;                  // If it is a call; there is no code then.
   std::string arguments = "{}";      // JSON text.
   Action expected = Action::kAllow;  // kAllow, kAsk or kRefuse.
   std::string rule;                  // A rule that one of the findings must have; may be empty.
-  std::string file;                  // Its file's name, where that matters: "page.tsx".
+  std::string file;                  // Its file's name, if that matters: "page.tsx".
 };
 
 // Reads a table of examples, as parse_policy() reads a policy.

@@ -231,7 +231,7 @@ Result<void> Reader::commands(const toml::node& node, Policy& policy) {
   return {};
 }
 
-// With `enforced`, each pattern has to be one that the kernel can hold.
+// With `enforced`, each pattern must be one that the kernel can enforce.
 Result<RuleList> Reader::file_list(const toml::node& node) {
   const toml::table& rules = *GB_TRY(table(node));
   const toml::node* const wish = rules.get("enforced");

@@ -20,8 +20,8 @@ struct ToolCondition {
 
   std::vector<std::string> path;  // Members of the arguments, from the outermost in.
   Test test = Test::kMatches;
-  std::string pattern;           // Of kMatches.
-  std::optional<double> number;  // What the pattern is, where it is one; all but kMatches have one.
+  std::string pattern;           // For kMatches.
+  std::optional<double> number;  // The pattern as a number; may be absent for kMatches only.
 };
 
 struct ToolRule {
@@ -34,16 +34,16 @@ struct ToolRule {
   std::vector<ToolCondition> conditions;  // All of them have to hold.
 };
 
-// Rules in any order. What none of them is about gets `otherwise`.
+// Rules in any order. Calls that no rule is about get `otherwise`.
 struct ToolRules {
   std::vector<ToolRule> rules;
   Action otherwise = Action::kAllow;
 };
 
-// Any text is safe to pass. Fails with kInvalid where it is not a rule.
+// Any text is safe to pass. Fails with kInvalid if it is not a rule.
 Result<ToolRule> parse_tool_rule(std::string_view text, Action action);
 
-// What the text is as a number, if all of it is one.
+// The text as a number, if all of it is one.
 std::optional<double> number_in(std::string_view text);
 
 }  // namespace glovebox::policy

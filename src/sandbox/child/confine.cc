@@ -107,7 +107,7 @@ long drop_capabilities() noexcept {
 }
 
 long limit_privileges(std::uint64_t kept) noexcept {
-  // Nothing outside the bounding set can become inheritable, but it can stay so.
+  // A capability outside the bounding set cannot become inheritable, but it can stay so.
   constexpr std::uint64_t kAdmin = 1ULL << CAP_SYS_ADMIN;
   constexpr std::uint64_t kBounding = 1ULL << CAP_SETPCAP;
   if (const long r = set_capabilities(kept | kAdmin | kBounding, kAdmin); r < 0) {
@@ -141,7 +141,7 @@ long restrict_files(const Landlock& landlock,
   if (ruleset < 0) {
     return ruleset;
   }
-  // The kernel takes no rule that is about nothing.
+  // The kernel refuses rules for no rights.
   long result = landlock.fs == 0 ? 0 : add_rules(ruleset, landlock, programs, detail);
   if (result >= 0) {
     result = raw(SYS_landlock_restrict_self, ruleset, 0);

@@ -31,13 +31,13 @@ struct Landlock {
 // of user brings another one (capabilities(7), "The securebits flags").
 long lock_privileges() noexcept;
 
-// Gives all capabilities up. Call lock_privileges() before.
+// Gives up all capabilities. Call lock_privileges() before.
 long drop_capabilities() noexcept;
 
 // For root of a user namespace: no exec and no change of user brings any other capability than
-// `kept`, a bit for each. What the process itself has afterwards are these and CAP_SYS_ADMIN, also
-// in what it executes and as long as it passes it on as inheritable: without no_new_privs the
-// kernel wants that of whoever installs a filter (seccomp(2)).
+// `kept`, a bit for each. The process itself keeps these and CAP_SYS_ADMIN, also in what it
+// executes as long as it passes CAP_SYS_ADMIN on as inheritable: without no_new_privs the
+// kernel demands it for installing a filter (seccomp(2)).
 long limit_privileges(std::uint64_t kept) noexcept;
 
 // For root of a user namespace that executes a program of ours: it has `kept`, a bit for each, and
@@ -52,8 +52,8 @@ long restrict_files(const Landlock& landlock,
 
 long install_filter(std::span<const sock_filter> filter) noexcept;
 
-// Answers the listener of the filter (seccomp_unotify(2)), which an exec closes. Who waits for it
-// can only be killed meanwhile, where the kernel knows that.
+// Returns the listener of the filter (seccomp_unotify(2)), which an exec closes. If the kernel
+// supports it, a process that waits for the listener's answer is interrupted only by being killed.
 long install_watched_filter(std::span<const sock_filter> filter) noexcept;
 
 }  // namespace glovebox::child

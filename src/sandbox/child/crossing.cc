@@ -15,9 +15,9 @@ namespace glovebox::child {
 
 using sys::raw;
 
-// The end of a maker that is killed closes nothing: until our descriptors are arranged we hold
-// copies of all that it had, its side of `from` and the lock of its data directory among them, and
-// so does whoever is born beside us.
+// A maker that is killed closes nothing for us: until our descriptors are arranged we hold copies
+// of all that it had, its side of `from` and the lock of its data directory among them, and so does
+// every child born at the same time.
 long await_word(int from, int maker) noexcept {
   std::array<pollfd, 2> polled{{{from, POLLIN, 0}, {maker, POLLIN, 0}}};
   timespec patience{.tv_sec = 20, .tv_nsec = 0};

@@ -11,9 +11,9 @@
 
 namespace glovebox::child {
 
-// Waits until there is something to read of the maker's, whose pidfd `maker` is. Fails with
-// -ECANCELED where it is gone, and with -ETIMEDOUT after longer than one on a starved machine
-// takes.
+// Waits until there is something to read from the maker, whose pidfd is `maker`. Fails with
+// -ECANCELED if the maker is gone, and with -ETIMEDOUT after longer than a maker takes even on a
+// starved machine.
 long await_word(int from, int maker) noexcept;
 
 // Likewise, and reads one byte: the maker has mapped our ids then.

@@ -2,7 +2,7 @@
 // From clone to exec, as one straight line. The order is what makes it safe:
 //   - the file system (root.h) while we still hold the capabilities of our user namespace; beside
 //     it, on other processors, a helper makes the network namespace and the parent the cgroup;
-//   - the limits before anything of the guest's;
+//   - the limits before anything of the guest's runs;
 //   - then the capabilities go, for good, or all but root's;
 //   - Landlock and seccomp last, so that they need not allow any step above.
 // Nothing here may allocate, lock, or use thread-local storage (see plan.h).
@@ -166,7 +166,7 @@ class Entrance {
       const rlimit64 zero{0, 0};
       (void)raw(SYS_prlimit64, 0, resource, &zero, nullptr);
     }
-    // Signals that wait and timers count for whoever made the namespace, as above.
+    // Pending signals and timers count for the maker of the namespace, as above.
     constexpr rlimit64 kSignals{1024, 1024};
     (void)raw(SYS_prlimit64, 0, RLIMIT_SIGPENDING, &kSignals, nullptr);
     if (const long r = arrange_descriptors(); r < 0) {
@@ -188,7 +188,7 @@ class Entrance {
 
   // Standard streams on /dev/null, control socket, warden program; nothing else survives.
   long arrange_descriptors() noexcept {
-    // Out of the way first, so that no dup2 below closes what a later one needs.
+    // Moved out of the way first, so that no dup2 below closes what a later one needs.
     const long control = raw(SYS_fcntl, plan_.control_fd, F_DUPFD_CLOEXEC, 16);
     const long warden = raw(SYS_fcntl, plan_.warden_fd, F_DUPFD_CLOEXEC, 16);
     const long archiver = raw(SYS_fcntl, plan_.archiver_fd, F_DUPFD_CLOEXEC, 16);
@@ -241,7 +241,7 @@ class Entrance {
   }
 
   long restrict_to_rules() noexcept {
-    // Our own programs lie outside the new root; these inodes alone may be executed there.
+    // Our own programs are outside the new root; only these inodes may be executed there.
     constexpr std::array<int, 2> kPrograms = {kWarden, kArchiver};
     return restrict_files(plan_.landlock, kPrograms, detail_);
   }
@@ -258,7 +258,7 @@ class Entrance {
     return plan_.more_filter.empty() ? 0 : install_filter(plan_.more_filter);
   }
 
-  // Where we are in a sandbox of somebody else's, whose filter has a listener or refuses them, the
+  // If we are in somebody else's sandbox, whose filter has a listener or refuses listeners, the
   // same calls are refused and nobody is told.
   long filter_watched() noexcept {
     const long listener = install_watched_filter(plan_.watched_filter);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// hand_out(): descriptors made in a sandbox that is being born, for who made it.
+// hand_out(): descriptors made in a sandbox that is being born, for its maker.
 #pragma once
 
 #include <span>

@@ -24,12 +24,12 @@ using sys::raw;
 
 constexpr std::uint64_t kReadOnly = abi::kMountRdonly | abi::kMountNosuid | abi::kMountNodev;
 
-// The kernel puts a descriptor at 256. If its table had to grow for that, a thread of it would wait
-// for a grace period of RCU (expand_fdtable() of Linux), which is tens of milliseconds. The table
-// stays as large as it once was.
+// The guests' kernel uses descriptor 256. If its table had to grow for that, one of its threads
+// would wait for an RCU grace period (expand_fdtable() of Linux), which is tens of milliseconds.
+// A table never shrinks.
 constexpr int kHighFd = 500;
 
-// Out of the way of those that are put in their places.
+// Out of the way of the descriptors that are put in their places.
 constexpr int kAside = 128;
 constexpr std::size_t kMostDescriptors = 64;
 
@@ -96,11 +96,11 @@ class Entrance {
   }
 
   long make_root() noexcept {
-    // Or a mount that the host adds later below a source would show up inside, and writable.
+    // Otherwise a mount that the host adds later below a source would show up inside, and writable.
     if (const long r = raw(SYS_mount, nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr); r < 0) {
       return r;
     }
-    // A directory that exists everywhere, that is no source of a mount, and below none.
+    // A directory that exists everywhere, and that is neither a mount's source nor below one.
     constexpr const char* kPlace = "/proc/fs";
     if (const long r = raw(SYS_mount, "glovebox", kPlace, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
                            "mode=0755,size=64k,nr_inodes=64");
@@ -166,7 +166,8 @@ class Entrance {
     return raw(SYS_chdir, "/");
   }
 
-  // In their places, the program and the way to say what fails behind them, and nothing else.
+  // Puts descriptors in their places, the program and the way to report failures after them, and
+  // nothing else.
   long arrange_descriptors() noexcept {
     const std::size_t count = part_.descriptors.size();
     if (count > kMostDescriptors) {
@@ -191,7 +192,7 @@ class Entrance {
     if (const long r = raw(SYS_close_range, count + 2, ~0U, 0); r < 0) {
       return r;
     }
-    // Where the limit of descriptors is below, it starts without.
+    // If the limit of descriptors is lower, it starts without this.
     (void)raw(SYS_dup3, 0, kHighFd, O_CLOEXEC);
     return 0;
   }

@@ -16,7 +16,7 @@ namespace glovebox::child {
 // Born as root in namespaces of its own, of users, mounts, processes, networks, IPC and names.
 struct KernelPart {
   int go = -1;       // Where the parent says with one byte that the ids are mapped.
-  int maker = -1;    // A pidfd of the parent, whose death is noticed by it.
+  int maker = -1;    // A pidfd of the parent, to notice its death.
   int failure = -1;  // Where a KernelPartFailure goes. Closes with the exec.
   int program = -1;
   std::span<const int> tasks;  // Of cgroups (v1) that it joins.
@@ -31,8 +31,8 @@ struct KernelPart {
   std::span<const Graft> grafts;
   std::span<const Bind> binds;  // On the grafts, too.
 
-  std::uint64_t capabilities = 0;       // That it keeps, a bit for each.
-  std::span<const sock_filter> filter;  // In front of the one that it gives itself.
+  std::uint64_t capabilities = 0;       // What it keeps, a bit for each.
+  std::span<const sock_filter> filter;  // Installed before the one that it gives itself.
   std::span<const int> descriptors;     // Become 0, 1, 2 and so on; it has no others.
   const char* const* argv = nullptr;
   const char* const* environment = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Netlink messages (netlink(7)) in a buffer of a fixed size. They can be written when this is
-// compiled, and between clone and exec.
+// Netlink messages (netlink(7)) in a buffer of a fixed size. They can be written at compile time,
+// and between clone and exec.
 #pragma once
 
 #include <linux/netlink.h>
@@ -100,8 +100,8 @@ class NetlinkBatch {
 // A socket of netlink's, in the calling thread's network namespace; or a negative errno.
 long open_netlink(int protocol) noexcept;
 
-// Has the kernel do what the messages say, of which the last one, and only that, asks for an answer
-// (NLM_F_ACK). Zero, or a negative errno: what the kernel says of the first one that fails.
+// Has the kernel do what the messages say. The last one, and only that, must ask for an answer
+// (NLM_F_ACK). Zero, or a negative errno: what the kernel says about the first one that fails.
 long tell_kernel(long netlink, const NetlinkBatch& batch) noexcept;
 
 }  // namespace glovebox::child

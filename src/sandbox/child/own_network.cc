@@ -34,7 +34,7 @@ long OwnNetwork::join() noexcept {
   return result < 0 || plan_.egress_port == 0 ? result : hand_out(way_out_, plan_.way_out_to);
 }
 
-// In a process of its own, with our descriptors and our power over the user namespace.
+// Runs in a process of its own, with our descriptors and our power over the user namespace.
 void OwnNetwork::make(void* self) noexcept {
   auto& network = *static_cast<OwnNetwork*>(self);
   network.descriptor_ = descriptor_of_new();

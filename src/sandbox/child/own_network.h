@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OwnNetwork: the network namespace of a sandbox that is being born. A helper makes it on another
-// processor, for that takes longer than anything else here. As in enter.cc: system calls only.
+// processor, because that takes longer than anything else here. As in enter.cc: system calls only.
 #pragma once
 
 #include <cerrno>

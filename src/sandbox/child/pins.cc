@@ -25,14 +25,14 @@ long open_pin(long top, const Pin& pin) noexcept {
   return raw(SYS_openat2, top, pin.path, &how, sizeof how);
 }
 
-// A mount, by a descriptor of its root.
+// `mount` is a descriptor of the mount's root.
 long make_read_only(long mount) noexcept {
   const abi::MountAttr attributes{.attr_set = abi::kMountRdonly};
   return raw(SYS_mount_setattr, mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes);
 }
 
-// Opens a mount to cover a hidden place with: a directory or a file, as is there, whichever the
-// policy says.
+// Opens a mount to cover a hidden place with: a directory or a file, whichever is there, not
+// whichever the policy says.
 long open_cover(const Plan& plan, long place) noexcept {
   struct statx status {};
   if (const long r = raw(SYS_statx, place, "", AT_EMPTY_PATH, STATX_TYPE, &status); r < 0) {
@@ -94,7 +94,7 @@ long pin_places(const Plan& plan, long& inner, std::uint32_t& detail) noexcept {
   if (inner < 0) {
     return inner;
   }
-  // With what is mounted in it: volumes.
+  // With everything that is mounted in it: volumes.
   if (const long r =
           raw(SYS_mount, plan.pinned_place, plan.pinned_place, nullptr, MS_BIND | MS_REC, nullptr);
       r < 0) {
@@ -110,7 +110,7 @@ long pin_places(const Plan& plan, long& inner, std::uint32_t& detail) noexcept {
     }
     ++detail;
   }
-  // Not before: what is below it may have to be made.
+  // Not earlier: pins below it may have to be made first.
   for (const Pin& each : plan.pins) {
     if (const long r = each.closed ? close_pin(top, each) : 0; r < 0) {
       return r;

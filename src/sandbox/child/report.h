@@ -15,8 +15,8 @@ namespace glovebox::child {
 
 class Report {
  public:
-  // `since_ns` is when the parent began to clone, on the monotonic clock: what has passed until
-  // now is booked on kBorn.
+  // `since_ns` is when the parent began to clone, on the monotonic clock: the time since then is
+  // booked on kBorn.
   Report(int control_fd, std::uint64_t since_ns) noexcept
       : control_fd_(control_fd), last_ns_(since_ns) {
     done(SetupStep::kBorn);

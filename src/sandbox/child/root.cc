@@ -71,11 +71,11 @@ long lay_over(const Overlay& overlay) noexcept {
 }  // namespace
 
 long Root::make() noexcept {
-  // Or a mount that the host adds below /usr later would show up inside, and writable.
+  // Otherwise a mount that the host adds below /usr later would show up inside, and writable.
   if (const long r = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr); r < 0) {
     return r;
   }
-  // Over the one directory that exists everywhere and that no source of a mount lies in.
+  // Over the one directory that exists everywhere and that no source of a mount is in.
   constexpr const char* kPlace = "/proc";
   const unsigned long flags = plan_.is_root() ? MS_NODEV : MS_NOSUID | MS_NODEV;
   if (const long r = mount("glovebox", kPlace, "tmpfs", flags, plan_.root_options); r < 0) {
@@ -93,7 +93,7 @@ long Root::make() noexcept {
   return make_directories(plan_.directories);
 }
 
-// What a disk holds from before stays as it is.
+// What a disk already holds stays as it is.
 bool Root::may_be_there(long result) const noexcept {
   return result == -EEXIST && plan_.disk_fd >= 0;
 }
@@ -169,7 +169,7 @@ long Root::bind_mounts() noexcept {
       return r;
     }
   }
-  // What a guest is to see of it is bound; the rest stays unseen.
+  // What a guest may see of it is bound; the rest stays unseen.
   return plan_.other_root_place == nullptr
              ? 0
              : raw(SYS_umount2, plan_.other_root_place, MNT_DETACH | UMOUNT_NOFOLLOW);
@@ -259,7 +259,7 @@ long Root::write_files() noexcept {
 }
 
 long Root::lock_user_namespaces() noexcept {
-  // What is used here counts for whoever made the namespace, too, who has other sandboxes and
+  // What is used here also counts for the maker of the namespace, who has other sandboxes and
   // programs (namespaces(7), kernel/ucount.c).
   constexpr std::array<TextFile, 2> kMost = {{{"proc/sys/user/max_inotify_instances", "32"},
                                               {"proc/sys/user/max_inotify_watches", "8192"}}};

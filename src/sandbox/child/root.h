@@ -19,14 +19,14 @@ class Root {
   // Both must outlive this object.
   Root(const Plan& plan, std::uint32_t& detail) noexcept : plan_(plan), detail_(detail) {}
 
-  // The new root becomes the current directory, which all of the next need.
+  // The new root becomes the current directory, which all later steps need.
   long make() noexcept;
   long write_files() noexcept;
   long bind_mounts() noexcept;
   long mount_proc() noexcept;
-  // Further user namespaces, or their number where the plan allows some.
+  // Forbids further user namespaces, or limits their number if the plan allows some.
   long lock_user_namespaces() noexcept;
-  // The current directory is the workspace then.
+  // Afterwards the current directory is the workspace.
   long enter() noexcept;
 
   // What the warden gets, in the plan's order, once mount_proc() has opened it.

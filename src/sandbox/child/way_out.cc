@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/child/way_out.h"
 
-// Before the kernel's headers, which then leave out what it has, too.
+// Before the kernel's headers, which then leave out what these define, too.
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
@@ -133,8 +133,8 @@ constexpr void rule(NetlinkBatch& batch, std::string_view chain, std::uint16_t f
 //               ip daddr != 127.0.0.0/8 meta l4proto != tcp drop }
 // }
 //
-// Of a connection nothing is remembered (no conntrack), so nothing of it is charged to nobody. What
-// is not TCP fails at once (EPERM).
+// No state is kept for a connection (no conntrack), so there is no memory that is charged to
+// nobody. What is not TCP fails at once (EPERM).
 constexpr NetlinkBatch redirection(std::uint16_t port) {
   constexpr int kMangle = -150;
   NetlinkBatch batch;
@@ -156,7 +156,7 @@ constexpr NetlinkBatch redirection(std::uint16_t port) {
       batch.big32(NFTA_TPROXY_REG_PORT, NFT_REG_2);
     });
   });
-  // The last one tells that all is done; one that fails tells of itself.
+  // The last message reports that all is done; one that fails reports itself.
   rule(batch, "out", NLM_F_ACK, [&] {
     match(batch, NFT_CMP_NEQ);
     expression(batch, "immediate", [&] {

@@ -8,12 +8,12 @@
 namespace glovebox::child {
 
 struct WayOut {
-  // Listens on `port` of 127.0.0.1, and gets every other TCP connection over IPv4 that leaves
-  // 127.0.0.0/8, whatever its address and port: getsockname(2) of what is accepted says where it
-  // was to go. Where the kernel lacks what that needs, it gets those to its own address alone. A
-  // negative errno where there is none.
+  // Listens on `port` of 127.0.0.1, and also gets every TCP connection over IPv4 that leaves
+  // 127.0.0.0/8, whatever its address and port: getsockname(2) of an accepted connection says where
+  // it was meant to go. If the kernel lacks what that needs, it gets only those to its own address.
+  // A negative errno if there is none.
   long listener = -1;
-  // Gets datagrams for port 53 of 127.0.0.1: questions to a name server. A negative errno where
+  // Gets datagrams for port 53 of 127.0.0.1: questions to a name server. A negative errno if
   // there is none.
   long names = -1;
 };
@@ -29,7 +29,7 @@ long raise_loopback() noexcept;
 // they were made in, whoever has them (network_namespaces(7)). Returns zero or a negative errno.
 long hand_out(const WayOut& out, int to) noexcept;
 
-// All of it, for a namespace that is there already: raises lo, makes the way out, and hands it out.
+// All of it, for a namespace that already exists: raises lo, makes the way out, and hands it out.
 long provide_way_out(std::uint16_t port, int to) noexcept;
 
 }  // namespace glovebox::child

@@ -53,7 +53,7 @@ Result<Greeting> greet(const UniqueFd& control) {
   GB_TRY(set_patience(control, kPatienceSeconds));
   const UniqueFd offered(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   const std::array<int, 1> passed = {offered.get()};
-  // Over a file whose other end is not this kernel's, the descriptor is refused or gets lost.
+  // If another kernel has the other end of the socket's file, the descriptor is refused or lost.
   if (!offered || (sys::send_with(control.get(), "d", passed, 0) != 1 &&
                    sys::send_with(control.get(), "d", {}, 0) != 1)) {
     return Error::from_errno("greet the launcher");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox-launcher: the first process of a sandbox that a container engine starts. It connects to
-// glovebox, puts up the walls that an engine has no words for, and becomes the warden.
+// glovebox, puts up the walls that an engine cannot express, and becomes the warden.
 //
 // It runs as the guest's user, without capabilities, before anything of the guest's does. Only
 // glovebox starts it, as the only process of a container.
@@ -131,7 +131,7 @@ std::uint64_t now_ns() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Puts up the walls in the order in which each leaves the next one possible.
+// Puts up the walls in an order in which each leaves the next one possible.
 class Entrance {
  public:
   Entrance(UniqueFd control, Order order)
@@ -193,7 +193,7 @@ class Entrance {
                        : fd == kArchiverFd ? archiver_.get()
                        : fd == kWardenFd   ? warden_.get()
                                            : null_.get();
-      // What describes the machine is written outside: the warden writes to nowhere.
+      // The files that describe the machine are written outside: the warden writes to /dev/null.
       if (const long r = fd == kWardenFd ? sys::raw(SYS_dup3, from, fd, O_CLOEXEC)
                                          : sys::raw(SYS_dup2, from, fd);
           r < 0) {
@@ -202,7 +202,7 @@ class Entrance {
       }
     }
     report_.speak_through(kControlFd);
-    // Whatever the engine has left open; the ends of ours above are among them.
+    // Closes whatever the engine has left open, and the originals of our descriptors above.
     constexpr unsigned kLast = 0x7fffffff;
     return sys::raw(SYS_close_range, kFirstFree, kLast, 0);
   }

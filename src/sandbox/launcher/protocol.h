@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What glovebox and glovebox-launcher say to each other before the launcher becomes the warden. It
-// is for tiers whose first process is started by somebody else: a container engine.
+// What glovebox and glovebox-launcher say to each other before the launcher becomes the warden, in
+// tiers whose first process is started by somebody else: a container engine.
 //
 // The launcher connects to a socket that it finds as a file, and then:
 //   glovebox -> launcher  one byte, with a descriptor beside it;
-//   launcher -> glovebox  a Hello, with a descriptor beside it where that can be sent;
+//   launcher -> glovebox  a Hello, with a descriptor beside it if that can be sent;
 //   glovebox -> launcher  an Order;
 //   launcher -> glovebox  a SetupReport (spec/warden_protocol.h), and if it names no failed step
 //                         whatever a warden says.
-// Hello and Order are a size (u32) and so many bytes. The launcher is the first process inside, so
-// what it says is believed no more than what a warden says.
+// Hello and Order are a size (u32) and that many bytes. The launcher is the first process inside,
+// so what it says is believed no more than what a warden says.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ inline constexpr std::size_t kMaxRules = 256;
 
 struct Hello {
   bool received_descriptor = false;
-  std::uint32_t landlock_abi = 0;  // 0: none, or refused by whoever started us.
+  std::uint32_t landlock_abi = 0;  // 0: none, or refused by the engine that started us.
   std::string boot_id;             // Of the kernel inside; two kernels never have the same.
 
   [[nodiscard]] std::string encode() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/microvm/card.h"
 
-// Before the kernel's headers, which then leave out what it has, too.
+// Before the kernel's headers, which then leave out what this defines, too.
 #include <netinet/in.h>
 
 #include <linux/fib_rules.h>
@@ -65,9 +65,9 @@ NetlinkBatch move_to(pid_t pid) {
   return batch;
 }
 
-// What comes from 127.0.0.1 through the card is answers of the proxy and the name server: they are
-// taken from there (route_localnet), though the address is also the kernel's own (accept_local).
-// There is no IPv6 beyond the card, so it gets no address for that, and asks nobody for one.
+// Packets from 127.0.0.1 through the card are answers of the proxy and the name server: they are
+// accepted there (route_localnet), though the address is also the kernel's own (accept_local).
+// There is no IPv6 beyond the card, so it gets no IPv6 address, and asks nobody for one.
 void allow_loopback(NetlinkBatch& batch, unsigned index) {
   batch.message(RTM_NEWLINK, 0, [&] {
     link_head(batch, index, 0);
@@ -121,8 +121,8 @@ void add_route(NetlinkBatch& batch, unsigned index) {
 
 // Of ip-rule(8). What is zero matches everything.
 struct Rule {
-  std::uint32_t number = 0;   // Those with smaller ones are asked before.
-  std::uint8_t table = 0;     // The one to look into; none: it is prohibited (EACCES).
+  std::uint32_t number = 0;   // Rules with smaller numbers are asked first.
+  std::uint8_t table = 0;     // The table to look into; 0: prohibited (EACCES).
   std::uint8_t protocol = 0;  // Above IPv4.
   std::uint16_t port = 0;     // To this port of 127.0.0.1.
 };
@@ -149,8 +149,8 @@ void say(NetlinkBatch& batch, std::uint16_t message, std::uint16_t flags, const 
   });
 }
 
-// The kernel's own come after these or are gone: its rule 0 finds all addresses that are the
-// machine's, and its last ones lead everything to the card. What is not TCP fails at once.
+// The kernel's own rules come after these or are removed: its rule 0 finds all of the machine's own
+// addresses, and its last ones lead everything to the card. What is not TCP fails at once.
 void set_rules(NetlinkBatch& batch, std::uint16_t egress_port) {
   constexpr std::uint8_t kLocal = RT_TABLE_LOCAL;
   constexpr std::uint8_t kMain = RT_TABLE_MAIN;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading as many bytes as are meant, on both sides of a machine's ports, and whether all that was
-// written has been read.
+// Reads an exact number of bytes, on both sides of a machine's ports, and tells whether all that
+// was written has been read.
 #pragma once
 
 #include <linux/sockios.h>
@@ -26,7 +26,7 @@ inline bool read_exactly(int fd, char* to, std::size_t size) {
   return true;
 }
 
-// Of a socket: whether the other end has taken all that was written to it.
+// Whether the other end of a socket has taken all that was written to it.
 inline bool is_heard(int socket) {
   int waiting = 0;
   return ::ioctl(socket, SIOCOUTQ, &waiting) == 0 && waiting == 0;

@@ -149,7 +149,7 @@ std::string_view FileExport::answer(std::string_view request) {
     case FUSE_BATCH_FORGET:
       forget_many(body);
       return {};
-    case FUSE_INTERRUPT:  // Answers come at once.
+    case FUSE_INTERRUPT:  // Nothing to interrupt: answers come at once.
       return {};
     case FUSE_SETATTR:
     case FUSE_MKNOD:
@@ -164,7 +164,7 @@ std::string_view FileExport::answer(std::string_view request) {
     case FUSE_CREATE:
       result = -EROFS;
       break;
-    default:  // Also to open, which says that nothing has to be opened.
+    default:  // Also for open: ENOSYS says that nothing has to be opened.
       break;
   }
   const fuse_out_header out{
@@ -270,7 +270,7 @@ long FileExport::open_for_reading(Id id, int flags) {
   if (node == nullptr) {
     return -ESTALE;
   }
-  // The type first: to open a pipe or a device does something.
+  // The type first: opening a pipe or a device has an effect.
   struct stat status {};
   if (const long looked = look_at(root_.get(), node->path, status); looked < 0) {
     return looked;

@@ -15,9 +15,9 @@
 
 namespace glovebox::microvm {
 
-// What asks is hostile: it gets no further than the tree, follows no link and no mount of the
-// kernel's own (/proc, /sys, /dev), and cannot make this grow past kMostNodes names and kMostOpen
-// descriptors. Every file is shown as root's. The tree does not change meanwhile.
+// The asking kernel is hostile: it gets no further than the tree, follows no link and no mount of
+// the kernel's own (/proc, /sys, /dev), and cannot make this grow past kMostNodes names and
+// kMostOpen descriptors. Every file is shown as root's. The tree does not change meanwhile.
 class FileExport {
  public:
   static constexpr std::size_t kLongestRequest = 64UL * 1024;
@@ -27,14 +27,14 @@ class FileExport {
 
   explicit FileExport(UniqueFd root);
 
-  // The names that the asking kernel knows, for another export to go on with: it then answers that
-  // kernel, or a copy of it, and the tree has to have them too. remember() comes first of all, and
-  // is false where the bytes make no sense.
+  // The names that the asking kernel knows, for another export to continue with: it then answers
+  // that kernel, or a copy of it, and its tree must have them too. remember() must come first, and
+  // returns false if the bytes make no sense.
   [[nodiscard]] std::string names() const;
   bool remember(std::string_view names);
 
-  // The answer to one whole request: its bytes, or none where none is due. Never fails: what makes
-  // no sense gets an error of FUSE's. `request` has at least the size of a header.
+  // The answer to one whole request: its bytes, or none if none is due. Never fails: a request that
+  // makes no sense gets an error of FUSE's. `request` has at least the size of a header.
   std::string_view answer(std::string_view request);
 
  private:
@@ -45,7 +45,7 @@ class FileExport {
     std::uint64_t lookups = 0;
   };
 
-  // Each gives the size of what it put into the answer, or a negative errno.
+  // Each returns the size of what it put into the answer, or a negative errno.
   long initialize(std::string_view body);
   long look_up(Id parent, std::string_view name);
   long attributes(Id id);

@@ -17,15 +17,16 @@ class FileServer {
   FileServer(UniqueFd socket, UniqueFd root)
       : socket_(std::move(socket)), files_(std::move(root)) {}
 
-  // Waits for a question. False where the machine is gone, or asks what is not a question.
+  // Waits for a question, and answers it. False if the machine is gone, or sends something that is
+  // not a question.
   bool answer_one();
 
-  // Whether the machine has everything that it was answered.
+  // Whether the machine has received all answers.
   [[nodiscard]] bool is_heard() const;
-  // Takes what the machine has asked, without an answer yet: it comes first then.
+  // Takes what the machine has asked, without answering yet: these questions come first later.
   void take_questions();
-  // The names that the machine knows, and those questions, for another server to go on with. That
-  // one's go_on() comes first of all, and is false where the bytes make no sense.
+  // The names that the machine knows, and those questions, for another server to continue with. On
+  // that server, go_on() must come first; it returns false if the bytes make no sense.
   [[nodiscard]] std::string known() const;
   bool go_on(std::string_view known);
   // A question was taken, or part of one.

@@ -3,13 +3,13 @@
 // the files that glovebox-microvm shows, makes the namespaces and the control group of the guests,
 // starts the warden in them, and passes bytes between the machine's ports and what they are for.
 //
-// All that needs no order comes before it is read, and so does all that the warden does before its
-// second request: that is where a template of machines is taken (template_files.h), so its clones
-// have it behind them. Nothing there may depend on chance or on the time, or read a directory that
-// two sandboxes could differ in.
+// All work that does not need the order comes before the order is read, and so does all that the
+// warden does before its second request: at that point a template of machines is taken
+// (template_files.h), so its clones need not do it again. Nothing before it may depend on chance or
+// on the time, or read a directory in which two sandboxes could differ.
 //
 // It is root of the machine's kernel. No guest sees it or anything of its own: it is in none of
-// their namespaces. With it, with the warden or with any of the ports the machine ends.
+// their namespaces. The machine ends when it, the warden or any of the ports ends.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,7 @@ constexpr const char* kPlace = "/place";
 constexpr int kControlFd = 3;
 // A byte for each process that waits until the guests' place is as ordered.
 constexpr std::string_view kGo = "gg";
-// Of our own files and directories beside the guests', so that they get what they were promised.
+// Extra room for our own files and directories, so that guests get all that they were promised.
 constexpr std::uint64_t kOwnBytes = 256UL * 1024;
 constexpr std::uint64_t kOwnInodes = 64;
 
@@ -69,7 +69,7 @@ constexpr std::uint64_t kOwnInodes = 64;
   }
 }
 
-// On the machine's console, which the outside reads.
+// Says why on the machine's console, which the outside reads.
 [[noreturn]] void give_up(const std::string& attempt) {
   const std::string line = "glovebox: " + attempt + ": " + std::strerror(errno) + "\n";
   (void)!::write(STDERR_FILENO, line.data(), line.size());
@@ -120,7 +120,7 @@ void write_text(const std::string& path, std::string_view text) {
   write_text(open_writable(path), text, path);
 }
 
-// The number after `key` in a file of the group; the first number where the key is empty.
+// The number after `key` in a file of the group; the first number if the key is empty.
 std::uint64_t number_in(const UniqueFd& file, std::string_view key) {
   std::array<char, 1024> bytes{};
   const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size() - 1, 0);
@@ -151,7 +151,7 @@ UniqueFd open_port(int number) {
   give_up("open " + path);
 }
 
-// A process of our own that works until what it works on ends.
+// A process of our own that runs until what it works on ends.
 template <typename Work>
 void start(const Work& work) {
   const pid_t pid = ::fork();
@@ -188,7 +188,7 @@ void pass_answers(int port, int fuse) {
         !read_exactly(port, answer.data() + sizeof size, size - sizeof size)) {
       return;
     }
-    (void)!::write(fuse, answer.data(), size);  // What nobody waits for any more is refused.
+    (void)!::write(fuse, answer.data(), size);  // Refused if nobody waits for the answer any more.
   }
 }
 
@@ -294,7 +294,7 @@ void mount_files() {
   mount_new("fuse", kRoot, MS_RDONLY | MS_NOSUID | MS_NODEV,
             "fd=" + std::to_string(fuse) +
                 ",rootmode=40755,user_id=0,group_id=0,allow_other,default_permissions");
-  // There is nothing to be read before the mount, which waits for no answer.
+  // There is nothing to read before the mount, which waits for no answer.
   start([=] { pass_bytes(fuse, port); });
   start([=] { pass_answers(port, fuse); });
 }
@@ -523,7 +523,7 @@ void start_guests(int machine, int control, int ready, const Kernel& kernel) {
   };
   start([&] { pass_bytes(pair[0], control.get()); });
   start([&] {
-    // With which the warden moves in.
+    // The frame with which the warden moves in.
     if (pass_frame(control.get(), pair[0])) {
       await_go();
       pass_bytes(control.get(), pair[0]);

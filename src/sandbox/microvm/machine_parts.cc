@@ -58,9 +58,9 @@ std::string content_of(const std::string& path) {
   return text;
 }
 
-// As the kernel lists them (proc(5)), in the order of their addresses, which is that of the memory:
-// BEGIN-END MODE OFFSET DEVICE INODE PATH. Behind the path of a file that was removed since, as the
-// daemon does with what it has loaded, stands that it was.
+// As the kernel lists them (proc(5)), by address, which is also the order of the memory:
+// BEGIN-END MODE OFFSET DEVICE INODE PATH. If the file was removed since, as the daemon does with
+// what it has loaded, the kernel says so after the path.
 std::vector<Mapping> mappings_of(const std::string& process) {
   std::vector<Mapping> found;
   const std::string maps = content_of(process + "/maps");
@@ -86,7 +86,7 @@ std::vector<Mapping> mappings_of(const std::string& process) {
   return found;
 }
 
-// What /proc/PID/pagemap says of a page: it is in memory, or swapped, and not the file's.
+// Whether /proc/PID/pagemap says that a page is swapped, or in memory and not the file's.
 bool is_own(std::uint64_t page) {
   const bool present = (page >> 63 & 1) != 0;
   const bool swapped = (page >> 62 & 1) != 0;
@@ -101,7 +101,7 @@ std::optional<std::string> take_state(Monitor& monitor) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strcpy(address.sun_path, kStateSocket);
-  (void)::unlink(kStateSocket);  // Of the last time.
+  (void)::unlink(kStateSocket);  // Left from the last time.
   if (!listener ||
       ::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(listener.get(), 1) != 0 ||

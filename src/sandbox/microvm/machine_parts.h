@@ -12,15 +12,15 @@
 
 namespace glovebox::microvm {
 
-// The state of the machine's devices; nothing where QEMU does not give it. A machine that runs
+// The state of the machine's devices; nothing if QEMU does not give it. A machine that runs
 // stops for it.
 std::optional<std::string> take_state(Monitor& monitor);
 
-// Each is false where nobody takes it any more, or what it is made of cannot be read.
+// Each returns false if nobody takes it any more, or its source cannot be read.
 bool put_part(int to, const std::string& part);
-// The memory of a machine that is the content of this file.
+// The memory of a machine, from this file.
 bool put_memory(int to, const std::string& file);
-// The memory of a clone, which QEMU, the process `pid`, has over that of the template.
+// The memory of a clone, which QEMU, the process `pid`, has on top of the template's.
 bool put_cloned_memory(int to, pid_t pid);
 
 }  // namespace glovebox::microvm

@@ -30,7 +30,7 @@ constexpr int kStateFd = 7;
 
 constexpr const char* kOpener = "/run/programs/microvm/memory-opener.so";
 
-// What the machine gets beside its ports; -1 for what it does not.
+// What the machine gets beside its ports; -1 for what it does not get.
 struct Passed {
   int files = -1;
   int control = STDOUT_FILENO;
@@ -149,7 +149,7 @@ MachineProcess MachineProcess::clone(std::vector<std::string> command, int files
   if (!state || ::stat(kTemplateMemory, &memory) != 0) {
     return {-1, UniqueFd()};
   }
-  // It is the clone's own all the same (memory_opener.cc).
+  // The memory is still the clone's own (memory_opener.cc).
   add_memory(command, kTemplateMemory, std::to_string(memory.st_size));
   command.insert(command.end(), {"-incoming", "defer"});
   Sockets monitor = make_sockets();
@@ -161,7 +161,7 @@ MachineProcess MachineProcess::clone(std::vector<std::string> command, int files
                          std::move(monitor.ours));
   monitor.theirs.reset();
   states.theirs.reset();
-  // It goes on by itself when it has its state, as the template did.
+  // It continues by itself once it has its state, as the template did.
   Monitor& asked = machine.monitor_;
   const std::string from = R"({"uri": "fd:)" + std::to_string(kStateFd) + R"("})";
   if (machine &&

@@ -18,9 +18,9 @@
 namespace glovebox::microvm {
 
 inline constexpr int kMachineFd = 3;
-inline constexpr int kAside = 16;  // Above all that are arranged.
+inline constexpr int kAside = 16;  // Above all descriptors that are arranged.
 
-// On standard error, with errno's text. Returns the exit status for it.
+// Writes to standard error, with errno's text. Returns the exit status for it.
 int complain(std::string_view what);
 
 // Two connected sockets, out of the way of the descriptors above.
@@ -30,18 +30,18 @@ struct Sockets {
 };
 Sockets make_sockets();
 
-// Ends with this object: by SIGKILL, and waited for.
+// Ends with this object, which kills it by SIGKILL and waits for it.
 class MachineProcess {
  public:
-  // Boots it. No process where that fails. `files` is passed to it.
+  // Boots it. No process if that fails. `files` is passed to it.
   static MachineProcess boot(std::vector<std::string> command, int files);
-  // Starts it on the template's memory and with its state. No process where that fails.
+  // Starts it on the template's memory and with its state. No process if that fails.
   static MachineProcess clone(std::vector<std::string> command, int files);
-  // The same of a machine that stood still when its state was taken.
+  // The same for a machine that stood still when its state was taken.
   static MachineProcess continue_saved(std::vector<std::string> command, int files);
-  // Boots it with its memory in a file of that name and size, with a stream of its own as the
-  // warden's: standard output stays ours, since QEMU never waits for what it has. Its monitor has
-  // been greeted.
+  // Boots it with its memory in a file of that name and size, and `control` as the warden's
+  // stream: standard output stays ours, since QEMU never waits for what it has. Its monitor
+  // has been greeted.
   static MachineProcess boot_in(std::vector<std::string> command,
                                 int files,
                                 int control,

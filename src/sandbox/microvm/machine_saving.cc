@@ -19,11 +19,11 @@
 namespace glovebox::microvm {
 namespace {
 
-// For the machine to take what it was answered.
+// How often, and how far apart, to look whether the machine has received all answers.
 constexpr int kAttempts = 500;
 constexpr timespec kBetween{.tv_sec = 0, .tv_nsec = 2'000'000};
 
-// Stands still with nothing on its way to it: what it asks meanwhile is answered later.
+// Stops the machine with nothing on its way to it: what it asks meanwhile is answered later.
 bool come_to_rest(FileServer& server, Monitor& monitor) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (server.is_heard()) {
@@ -43,7 +43,7 @@ bool come_to_rest(FileServer& server, Monitor& monitor) {
   return false;
 }
 
-// False where it cannot go on.
+// False if the machine cannot continue.
 bool save(FileServer& server, MachineProcess& machine, int to) {
   Monitor& monitor = machine.monitor();
   if (!come_to_rest(server, monitor)) {
@@ -96,7 +96,7 @@ void serve(FileServer& server, MachineProcess& machine, UniqueFd& saving) {
       return;
     }
     if (polled[1].revents != 0 && !machine.monitor().next_is("", "")) {
-      return;  // What it tells by itself is of no concern.
+      return;  // Events are ignored; only the monitor's end counts.
     }
     if (polled[2].revents == 0) {
       continue;

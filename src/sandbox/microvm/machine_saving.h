@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves a machine with its files, and saves it when it is told to.
+// Serves a machine's files to it, and saves the machine when told to.
 #pragma once
 
 #include "base/unique_fd.h"
@@ -8,8 +8,8 @@
 
 namespace glovebox::microvm {
 
-// The stream for saving (template_files.h), with the first byte of the machine's own port. To be
-// called before the machine has that.
+// The stream for saving (template_files.h), which comes with the first byte of the machine's own
+// port. Call it before the machine has that port.
 UniqueFd receive_saving();
 
 // Until the machine ends.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // glovebox-microvm: runs a virtual machine as the guest of a native sandbox, and shows it the files
-// of that sandbox; or makes the template that others are clones of.
+// of that sandbox; or makes the template that other machines are clones of.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int kAttempts = 3;
 
-// Whether it asks for a file, and so has started, or else has ended.
+// Waits until the machine asks for a file, and so has started, or ends. False if it has ended.
 bool asks(const MachineProcess& machine, int files) {
   const UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, machine.pid(), 0)));
   std::array<pollfd, 2> polled = {{{files, POLLIN, 0}, {process.get(), POLLIN, 0}}};
@@ -39,7 +39,7 @@ bool asks(const MachineProcess& machine, int files) {
   return polled[0].revents != 0;
 }
 
-// What a clone of the template knows; empty where that cannot be read.
+// The names that a clone of the template knows; empty if they cannot be read.
 std::string known_names() {
   const UniqueFd file(::open(kTemplateNames, O_RDONLY | O_CLOEXEC));
   struct stat status {};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loaded into QEMU (LD_PRELOAD, ld.so(8)) in every clone of a machine: opens the template's memory
-// for reading, where QEMU asks for writing too, and maps it privately, where QEMU asks for sharing.
-// So the clone's writes are its own, and QEMU still takes the memory for that of a file, which it
-// does not have to put into the state of a machine that is saved. What the machine does not use any
-// more QEMU would cut out of that file, too: it is enough that it drops the pages of its own, in
-// place of which the template's are seen again.
+// for reading, though QEMU asks for writing too, and maps it privately, though QEMU asks for
+// sharing. So the clone's writes are its own, and QEMU still takes the memory for that of a file,
+// which it need not put into the state of a machine that is saved. QEMU would also cut memory that
+// the machine no longer uses out of that file: it is enough that it drops the clone's own pages, in
+// place of which the template's appear again.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -46,7 +46,7 @@ extern "C" {
   return open_file(path, flags, mode);
 }
 
-// What glibc's headers make of open() with checks at run time (_FORTIFY_SOURCE).
+// What glibc's headers turn open() into with checks at run time (_FORTIFY_SOURCE).
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the name is glibc's.
 [[gnu::visibility("default")]] int __open64_2(const char* path, int flags) {
   return open_file(path, flags, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our end of QEMU's monitor (docs/interop/qmp-spec of QEMU). A guest that has taken QEMU over says
-// what it likes here, to a program that is behind the same walls.
+// Our end of QEMU's monitor (docs/interop/qmp-spec of QEMU). A guest that has taken over QEMU can
+// say anything here, but to a program that is behind the same walls.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace glovebox::microvm {
 
-// Everything waits as long as QEMU takes, and is false when it ends, refuses or speaks nonsense.
+// All calls wait as long as QEMU takes, and return false when it ends, refuses or speaks nonsense.
 class Monitor {
  public:
   explicit Monitor(UniqueFd socket) : socket_(std::move(socket)) {}
 
-  // Has to come first.
+  // Must come first.
   bool greet();
   // `arguments` is the text of a JSON object.
   bool execute(std::string_view command, std::string_view arguments = "{}");
@@ -33,7 +33,7 @@ class Monitor {
 
   UniqueFd socket_;
   std::string line_;
-  std::string rest_;  // What was read behind the line.
+  std::string rest_;  // What was read after the line.
 };
 
 }  // namespace glovebox::microvm

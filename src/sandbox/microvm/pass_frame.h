@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passing on what the warden is told first, before the rest of it (protocol.h).
+// Passes on what the warden is told first, before the rest (protocol.h).
 #pragma once
 
 #include <unistd.h>
@@ -14,7 +14,7 @@
 
 namespace glovebox::microvm {
 
-// One frame, and no byte of what follows it. Waits as long as it takes. False where there is none.
+// Passes one frame, and no byte of what follows it. Waits as long as it takes. False if none comes.
 inline bool pass_frame(int from, int to) {
   FrameParser parser;
   Frame frame;

@@ -2,7 +2,7 @@
 // What glovebox and the first program of a micro virtual machine say to each other, over a port of
 // the machine that no guest reaches, beside the warden's own stream and that of the files.
 //
-//   glovebox -> machine   an Order: a size (u32) and so many bytes;
+//   glovebox -> machine   an Order: a size (u32) and that many bytes;
 //   glovebox -> machine   from then on Questions, one byte each; after kLimit two numbers (u64),
 //                         memory and pids; after kRenew the time (u64) and kSeedSize bytes;
 //   machine -> glovebox   Counts for each kCount, and a byte for each kRenew, once it is done.
@@ -24,7 +24,7 @@ inline constexpr int kControlPort = 1;
 inline constexpr int kMachinePort = 2;
 inline constexpr int kFilesPort = 3;
 
-// Where our programs are in what the machine shows.
+// Where our programs are in the files shown to the machine.
 inline constexpr std::string_view kPrograms = "/run/programs";
 // The kernel's driver of the balloon, which is optional.
 inline constexpr std::string_view kBalloon = "/run/programs/microvm/balloon.ko";
@@ -46,7 +46,7 @@ struct Order {
   static Result<Order> decode(std::string_view bytes);
 };
 
-// kRenew is for a machine that was saved and goes on.
+// kRenew is for a machine that was saved and continues.
 enum class Question : char { kCount = 'c', kLimit = 'l', kRenew = 'r' };
 
 // In the order on the wire, as numbers of eight bytes.

@@ -19,12 +19,12 @@ namespace glovebox::microvm {
 namespace {
 
 constexpr const char* kMemory = "/tmp/memory";
-// What the kernel still does by itself after its boot would be done again in every clone. It tells
-// which memory is free two seconds after the driver of its balloon is there.
+// Otherwise every clone would repeat what the kernel still does by itself after its boot. It
+// reports which memory is free two seconds after the driver of its balloon is loaded.
 constexpr int kSettlingMs = 4000;
 
 // Answers what the machine asks until its first program waits, and nobody has asked anything for a
-// while. False where the machine ends before.
+// while. False if the machine ends before that.
 bool serve_until_quiet(FileServer& server, Monitor& monitor) {
   for (bool waits = false;;) {
     std::array<pollfd, 2> polled = {{{server.socket(), POLLIN, 0}, {monitor.socket(), POLLIN, 0}}};

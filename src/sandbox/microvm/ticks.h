@@ -19,7 +19,7 @@ inline std::uint64_t ticks_per_ms() {
   const auto now = [] {
     Moment best;
     std::uint64_t shortest = ~0ULL;
-    // The one that nothing came between.
+    // Takes the reading that was interrupted least.
     for (int i = 0; i < 8; ++i) {
       timespec time{};
       const std::uint64_t before = __rdtsc();

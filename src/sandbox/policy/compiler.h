@@ -21,8 +21,8 @@ namespace glovebox::policy {
 enum class Check : std::uint8_t {
   kNone,
   kClone,         // Threads and processes, but no new namespaces.
-  kCloneNested,   // These, too.
-  kCloneWatched,  // As kClone; what asks for a namespace is told of before it is refused.
+  kCloneNested,   // New namespaces, too.
+  kCloneWatched,  // As kClone, but the listener is asked about a call for a namespace.
   kUnshare,       // Namespaces and the file system's attributes; not the table of descriptors.
   kSocket,        // UNIX, NETLINK_ROUTE, and the common protocols of INET and INET6.
   kSocketLocal,   // UNIX streams only.
@@ -43,10 +43,10 @@ enum class Check : std::uint8_t {
   kSelfOnly,      // Its first argument is a pid: zero, which is the caller.
   kPriority,      // setpriority(2): of the calling process.
   kIoPriority,    // ioprio_set(2): of the calling process.
-  kOwnClock,      // Its first argument is a clock: none of another process's.
+  kOwnClock,      // Its first argument is a clock: not that of another process.
   kNoDevice,      // mknod(2): FIFOs, sockets and files.
   kNoDeviceAt,    // mknodat(2): likewise.
-  kNoPath,        // Its second argument is a path: none, which means the descriptor itself.
+  kNoPath,        // Its second argument is a path: null, which means the descriptor itself.
 };
 
 // What a call gets: a constant SECCOMP_RET_… value, or a check of its arguments.
@@ -111,12 +111,12 @@ class Assembler {
   }
   constexpr void load(std::uint32_t offset) { emit(BPF_LD | BPF_W | BPF_ABS, offset); }
   constexpr void ret(std::uint32_t value) { emit(BPF_RET | BPF_K, value); }
-  // Returns `value` when the accumulator equals `k`; goes on otherwise.
+  // Returns `value` when the accumulator equals `k`; continues otherwise.
   constexpr void ret_if_equal(std::uint32_t k, std::uint32_t value) {
     emit(BPF_JMP | BPF_JEQ | BPF_K, k, 0, 1);
     ret(value);
   }
-  // Returns `value` when the accumulator has a bit of `k`; goes on otherwise.
+  // Returns `value` when the accumulator has a bit of `k`; continues otherwise.
   constexpr void ret_if_any(std::uint32_t k, std::uint32_t value) {
     emit(BPF_JMP | BPF_JSET | BPF_K, k, 0, 1);
     ret(value);
@@ -142,8 +142,8 @@ constexpr void emit_check(Assembler& out, Check check) {
         out.ret_if_any(0x7E020000, ask().value);
       }
       out.ret_if_any((check == Check::kClone ? 0x7E020000 : 0) | 0x00800000, kEperm);
-      // Each process has one table of descriptors, and no two have the same: only so its file locks
-      // can be found and counted (sandbox/hoard_watch.h).
+      // Each process has one table of descriptors, and no two share one: otherwise its file locks
+      // could not be found and counted (sandbox/hoard_watch.h).
       out.emit(BPF_ALU | BPF_AND | BPF_K, 0x00010400);  // CLONE_THREAD | CLONE_FILES
       out.ret_if_equal(0x00000400, kEperm);
       out.ret_if_equal(0x00010000, kEperm);
@@ -151,7 +151,7 @@ constexpr void emit_check(Assembler& out, Check check) {
       break;
     case Check::kUnshare:
       // The namespaces of kClone and CLONE_FS. A thread with descriptors of its own would hide its
-      // file locks; CLONE_NEWTIME and what comes later has not been reviewed.
+      // file locks; CLONE_NEWTIME and later flags have not been reviewed.
       out.load(argument(0));
       out.ret_if_any(~(0x7E020000U | 0x00000200U), kEperm);
       out.ret(kAllow);
@@ -259,7 +259,7 @@ constexpr void emit_check(Assembler& out, Check check) {
       break;
     case Check::kMmap:
       out.load(argument(3));
-      out.ret_if_any(0x40000, refuse(12).value);  // MAP_HUGETLB: ENOMEM, as where none is reserved.
+      out.ret_if_any(0x40000, refuse(12).value);  // MAP_HUGETLB: ENOMEM, as if none is reserved.
       out.ret(kAllow);
       break;
     case Check::kNoCode:

@@ -14,7 +14,7 @@
 
 namespace glovebox::policy {
 
-// The upper half of an argument of which the kernel reads the lower one.
+// Junk for the upper half of an argument of which the kernel reads only the lower half.
 inline constexpr std::uint64_t kJunk = 0xdeadbeefULL << 32;
 
 struct Call {

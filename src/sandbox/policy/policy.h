@@ -7,7 +7,7 @@
 // finds each answer by a binary search (seccomp(2); kernel/seccomp.c caches constant answers).
 //
 // Choice of errno: ENOSYS for what programs try and do without, EPERM for privileged operations,
-// EAFNOSUPPORT for socket families. Only what no honest program does kills.
+// EAFNOSUPPORT for socket families. Only calls that no honest program makes kill.
 #pragma once
 
 #include <linux/filter.h>
@@ -26,28 +26,28 @@ using Filter = std::span<const sock_filter>;
 // reaches around the walls or has a bad history; unknown calls do not exist (ENOSYS).
 Filter default_filter();
 
-// The same where the guest is root of its user namespace: with chroot.
+// The same for a guest that is root of its user namespace: with chroot.
 Filter root_filter();
 
-// The same where guests make namespaces and mounts: without a filter of guest_filter() on top, for
-// sandboxes bring filters.
+// The same for guests that make namespaces and mounts: guest_filter() does not go on top, because
+// the sandboxes that guests bring install filters.
 Filter nested_filter();
 
 // Allows everything, with as many instructions as a filter can have, of which only the first is
 // ever reached. The kernel bounds the instructions of all filters of a process together, so each of
-// these leaves less room for others (kernel/seccomp.c, MAX_INSNS_PER_PATH): under kSpacers of them,
-// guests have room for what sandboxes need, and not for filling net.core.bpf_jit_limit.
+// these leaves less room for others (kernel/seccomp.c, MAX_INSNS_PER_PATH): with kSpacers of them,
+// guests have room for what sandboxes need, but not for filling net.core.bpf_jit_limit.
 Filter spacer_filter();
 inline constexpr int kSpacers = 7;
 
-// The default where the guests' kernel is gVisor, which answers some calls otherwise than Linux.
+// The default if the guests' kernel is gVisor, which answers some calls differently from Linux.
 Filter own_kernel_filter();
 
 // The same for the landlock tier, which has no namespaces to lean on: no network sockets, no
 // connect, no System V IPC or message queues.
 Filter no_namespaces_filter();
 
-// The same where the guest has the caller's own uid: no change of metadata by path.
+// The same if the guest has the caller's own uid: no change of metadata by path.
 Filter shared_user_filter();
 
 // What a guest gets on top of the filter of the warden that starts it: no filters of its own.
@@ -57,16 +57,16 @@ Filter guest_filter();
 Filter fork_filter();
 
 // For a zygote, which puts forks of itself into sandboxes: the default, but with setns and clone3.
-// As any warden it may install stricter filters, but no listener.
+// Like any warden it may install stricter filters, but no listener.
 Filter zygote_filter();
 
-// On top of another one, where guests may not start what they have written: a file in memory has no
-// mount and no Landlock rule that could say so. It has to be made with MFD_NOEXEC_SEAL, from Linux
-// 6.3 on.
+// On top of another one, if guests may not start what they have written: no mount and no Landlock
+// rule covers a file in memory. So it must be made with MFD_NOEXEC_SEAL, which needs Linux 6.3 or
+// later.
 Filter no_memory_programs_filter();
 
-// On top of another one, where no cgroup counts memory: nothing that keeps memory which no process
-// has mapped and no mount bounds.
+// On top of another one, if no cgroup counts memory: refuses calls that keep memory which no
+// process has mapped and no mount bounds.
 Filter no_hidden_memory_filter();
 
 // For compiled programs that need little: an allow-list, installed on top of the warden's filter in
@@ -74,8 +74,8 @@ Filter no_hidden_memory_filter();
 Filter strict_filter();
 
 // For the program that runs WebAssembly modules (sandbox/wasm/), in place of guest_filter(): an
-// allow-list. The program itself puts the other two on top: no further programs before it reads a
-// module, and no further code or filters before it runs it.
+// allow-list. The program itself puts the other two on top: before it reads a module, it gives up
+// starting programs; before it runs the module, it gives up new code and filters.
 Filter runner_filter();
 Filter no_programs_filter();
 Filter no_new_code_filter();

@@ -47,7 +47,7 @@ inline constexpr std::uint32_t kFileGetattr = 468;
 inline constexpr std::uint32_t kFileSetattr = 469;
 }  // namespace newer
 
-// One column a thing is how tables are read.
+// Tables are easier to read with one column for each thing.
 // clang-format off
 
 // Groups of the default policy. Everything else up to kLastReviewed is allowed.
@@ -141,9 +141,9 @@ inline constexpr std::array kDefaultGroups = {
           {SYS_prlimit64}},
 };
 
-// What a filter with a listener tells of (watched.h), with its name: refused calls that no
-// honest program makes often. The rest of what the default refuses belongs to what programs try and do
-// without, or comes with every thread, and would only make them slow.
+// The calls that a filter with a listener reports (watched.h), with their names: refused calls that
+// no honest program makes often. The other calls that the default refuses are ones that programs
+// try and do without, or that come with every thread: asking would only slow programs down.
 struct WatchedName {
   std::uint32_t number;
   std::string_view name;
@@ -178,15 +178,15 @@ inline constexpr auto kWatchedRefusals = std::to_array<WatchedName>({
     {SYS_fanotify_init, "fanotify_init"}, {SYS_fanotify_mark, "fanotify_mark"},
     {SYS_io_uring_setup, "io_uring_setup"}});
 
-// Beside these, clone(2) with a namespace, and what starts programs, which goes on.
+// Besides these, clone(2) with a namespace, and calls that start programs, which continue.
 inline constexpr std::array kWatchedGroups = {
     Group{"clone", examine(Check::kCloneWatched), "As in the default policy.", {SYS_clone}},
     Group{"programs", ask(), "The listener writes down what is started, and lets it go on.",
           {SYS_execve, SYS_execveat}},
 };
 
-// Of the fork of a watched zygote, on top of the zygote's own watched filter: an errno here would
-// win over the question there. That one is never taken off.
+// For the fork of a watched zygote, on top of the zygote's own watched filter: an errno here would
+// win over the question there. The zygote's filter is never taken off.
 inline constexpr std::array kWatchedForkGroups = {
     Group{"clone", examine(Check::kCloneNested), "The zygote's filter asks about namespaces.",
           {SYS_clone}},
@@ -200,8 +200,8 @@ inline constexpr std::array kRootGroups = {
           {SYS_chroot}},
 };
 
-// Where guests bring sandboxes of their own (SandboxSpec::nested): a process of theirs has all
-// capabilities over the namespaces that it makes, and the kernel keeps them there.
+// If guests bring sandboxes of their own (SandboxSpec::nested): a process of theirs has all
+// capabilities over the namespaces that it makes, and the kernel confines them to these.
 inline constexpr std::array kNestedGroups = {
     Group{"clone", examine(Check::kCloneNested), "As in the default policy, but for namespaces.",
           {SYS_clone}},
@@ -217,7 +217,7 @@ inline constexpr std::array kNestedGroups = {
           {SYS_sethostname, SYS_setdomainname}},
 };
 
-// What gVisor answers wrongly, and so is refused where it is the guests' kernel.
+// Calls that gVisor answers wrongly, and so are refused if it is the guests' kernel.
 inline constexpr std::array kOwnKernelGroups = {
     Group{"attributes of links", refuse(EOPNOTSUPP),
           "gVisor (2024) fails with EBADF for files of the host, which ls(1) takes for an error.",
@@ -255,9 +255,9 @@ inline constexpr std::array kNoNamespacesGroups = {
            newer::kListxattrat, newer::kFileGetattr}},
 };
 
-// And what it refuses besides where the guest has the caller's own uid: Landlock does not cover the
-// metadata of files, which their owner may change anywhere. Through a descriptor it goes, for that
-// needs an open that Landlock has seen.
+// What it also refuses if the guest has the caller's own uid: Landlock does not cover the metadata
+// of files, which their owner may change anywhere. Changing it through a descriptor is allowed,
+// because that needs an open that Landlock has checked.
 inline constexpr std::array kSharedUserGroups = {
     Group{"metadata", refuse(EPERM), "Modes, owners, times and attributes of the user's other files.",
           {SYS_chmod, SYS_fchmodat, newer::kFchmodat2, SYS_chown, SYS_lchown, SYS_fchownat, SYS_utime,
@@ -266,8 +266,8 @@ inline constexpr std::array kSharedUserGroups = {
     Group{"times", examine(Check::kNoPath), "Likewise.", {SYS_utimensat}},
 };
 
-// What each guest gets on top of its warden's filter, so that the kernel's budget for BPF code, which
-// the whole host shares, is not theirs to fill.
+// What each guest gets on top of its warden's filter, so that guests cannot fill the kernel's
+// budget for BPF code, which the whole host shares.
 inline constexpr std::array kGuestGroups = {
     Group{"filters", refuse(EINVAL), "BPF code is charged to nobody, and its budget is the host's.",
           {SYS_seccomp}},
@@ -275,13 +275,13 @@ inline constexpr std::array kGuestGroups = {
           {SYS_prctl}},
 };
 
-// Where guests may not start what they have written.
+// If guests may not start what they have written.
 inline constexpr std::array kNoMemoryProgramsGroups = {
     Group{"programs in memory", examine(Check::kMemfdNoexec), "A file in memory has no mount and no rule of Landlock's.",
           {SYS_memfd_create}},
 };
 
-// Where no cgroup counts memory.
+// If no cgroup counts memory.
 inline constexpr std::array kNoHiddenMemoryGroups = {
     Group{"hidden memory", refuse(ENOSYS), "Without a mount or a process that has it mapped, nobody finds these pages.",
           {SYS_memfd_create, SYS_shmget, SYS_semget, SYS_msgget}},

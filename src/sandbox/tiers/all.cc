@@ -86,7 +86,7 @@ Result<std::vector<Tier*>> candidate_tiers(const TierWish& wish) {
   if (wish.exactly == kStrongest) {
     return tiers;
   }
-  // Stronger ones in rising order, for the weakest of them is the quickest; weaker ones falling.
+  // Stronger ones ascending, because the weakest of them is the quickest; weaker ones descending.
   std::ranges::stable_sort(tiers, {}, [preferred](const Tier* tier) {
     const int strength = tier->strength();
     return strength >= preferred ? strength - preferred : 1'000'000 - strength;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a runner that waits is told to do. It comes over its standard input, before what the module
-// reads there.
+// What a waiting runner is told to do. It comes over the runner's standard input, before what the
+// module reads there.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Beginning {
   static constexpr std::size_t kMostItems = 1 << 16;
   static constexpr std::size_t kMostBytes = 64 << 20;
 
-  bool compiles = false;                   // And writes what it has compiled; nothing is run.
+  bool compiles = false;                   // Compiles and writes the result; runs nothing.
   std::vector<std::string> arguments{};    // The module, or an interpreter, is the first of them.
   std::vector<std::string> environment{};  // "NAME=value".
   // What a runner like this one has written of the same module; or nothing. Not owned.

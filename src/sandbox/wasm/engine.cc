@@ -5,7 +5,7 @@ namespace glovebox::wasm {
 
 Engine* make_engine(const Wasmtime& api, Mode mode) {
   Config* const config = api.wasm_config_new();
-  // One thread computes, and what compilers for WASI do not use is no surface.
+  // One thread computes. Features that compilers for WASI do not use are off: less attack surface.
   api.wasmtime_config_parallel_compilation_set(config, false);
   api.wasmtime_config_wasm_threads_set(config, false);
   api.wasmtime_config_shared_memory_set(config, false);

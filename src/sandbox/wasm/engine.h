@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How modules are compiled: the same for what is compiled beforehand and for what is compiled in
-// the sandbox, or the one could not be loaded in place of the other.
+// How modules are compiled: the same way beforehand and in the sandbox, or the one could not be
+// loaded in place of the other.
 #pragma once
 
 #include <string>
@@ -23,11 +23,11 @@ Engine* make_engine(const Wasmtime& api, Mode mode);
 // with it.
 Result<Module*> compile(const Wasmtime& api, Engine* engine, const std::string& bytes);
 
-// What of a module can be loaded in place of compiling it again: by this version, configured the
-// same way, on this processor.
+// The form of a module that can be loaded in place of compiling it again: by this version,
+// configured the same way, on this processor.
 Result<std::string> serialize(const Wasmtime& api, const Module* module);
 // kInvalid for what another version or processor has compiled. Nothing else is checked: it is
-// machine code, and who wrote it is trusted as who wrote this process's memory is.
+// machine code, and its writer is trusted as if it could write this process's memory.
 Result<Module*> deserialize(const Wasmtime& api, Engine* engine, std::string_view bytes);
 
 }  // namespace glovebox::wasm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies beside the runner: libwasmtime, and interpreters that were compiled at installation.
-// And how the runner says what is wrong.
+// The files beside the runner: libwasmtime, and interpreters that were compiled at installation.
+// Also how the runner says what is wrong.
 #pragma once
 
 #include <string>
@@ -15,12 +15,12 @@ namespace glovebox::wasm {
 inline constexpr std::string_view kPython = "python3";
 inline constexpr const char* kLibrary = "/libwasmtime.so";
 
-// As a shell answers for what cannot be executed.
+// A shell's exit code for what cannot be executed.
 inline constexpr int kCannotRun = 126;
 
-// A line on standard error.
+// Writes a line to standard error.
 void say(std::string_view text);
-// The same of an error. Returns kCannotRun.
+// The same for an error. Returns kCannotRun.
 int complain(const Error& error);
 
 // The directory of this program, where the library and the interpreters are.
@@ -29,7 +29,7 @@ Result<std::string> read_file(const char* path);
 
 // The file of an interpreter, by its program's name.
 std::string precompiled(const std::string& directory, std::string_view interpreter, Mode mode);
-// What was compiled at installation is trusted as this program is.
+// A file that was compiled at installation is trusted like this program.
 Result<Module*> load_precompiled(const Wasmtime& api, Engine* engine, const std::string& path);
 
 }  // namespace glovebox::wasm

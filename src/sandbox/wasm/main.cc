@@ -8,9 +8,9 @@
 //
 // MODULE is the path of a file in the binary or the text format, or the bare name of an interpreter
 // that is installed beside this program: `python3`, `qjs`, `ruby` or `sqlite3`. With --wait, it
-// says that it waits, and what there is to run comes over its standard input (beginning.h). What
-// the module does is in the runner's own exit status and signals, so that it is judged as any guest
-// is: a trap is the signal that a program of the machine would have got for the same mistake.
+// says that it waits, and what to run comes over its standard input (beginning.h). The runner's own
+// exit status and signals show how the module ended, so that it is judged like any guest: a trap is
+// the signal that a program of the machine would have got for the same mistake.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -117,7 +117,7 @@ Result<std::string> await_beginning() {
   return read_exactly(size);
 }
 
-// What a runner does first, it does slowly: pages and symbols are touched for the first time.
+// A runner does everything slowly the first time: it touches pages and symbols for the first time.
 // Nothing of this module is left for the next.
 Result<void> warm_up(const Wasmtime& api,
                      Engine* engine,
@@ -133,8 +133,8 @@ Result<void> warm_up(const Wasmtime& api,
   return {};
 }
 
-// Of a runner that has waited. Whoever started it takes its stop for its end where that is a good
-// one (StartRequest::waits): its memory is taken apart when nobody waits for it any more.
+// Ends a runner that has waited. After a success it only stops, and its parent takes that for its
+// end (StartRequest::waits): its memory is torn down when nobody waits for it any more.
 void stop_or_exit(int status) {
   if (status == 0) {
     (void)::raise(SIGSTOP);
@@ -182,7 +182,7 @@ Result<int> run(const Options& options) {
     }
     wasi->give(std::move(beginning.arguments), std::move(beginning.environment));
     if (!beginning.compiled.empty()) {
-      // Where the library has been replaced meanwhile, the module is compiled again.
+      // If the library has been replaced meanwhile, the module is compiled again.
       if (const auto loaded = deserialize(api, engine, beginning.compiled); loaded) {
         module = *loaded;
       }

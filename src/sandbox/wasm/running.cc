@@ -13,7 +13,7 @@
 namespace glovebox::wasm {
 namespace {
 
-// The signal that a program of the machine gets for the same.
+// The signal that a program of the machine gets for the same mistake.
 int signal_for(TrapCode code) {
   switch (code) {
     case TrapCode::kStackOverflow:
@@ -38,7 +38,7 @@ int signal_for(TrapCode code) {
   ::_exit(128 + signal);
 }
 
-// The reason, which Wasmtime puts last, and where in the module that was.
+// The reason, which Wasmtime puts last, and where in the module the trap was.
 std::string description(std::string_view message) {
   constexpr std::string_view kReason = "wasm trap: ";
   message = message.substr(0, message.find('\0'));

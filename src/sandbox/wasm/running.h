@@ -14,7 +14,7 @@ namespace glovebox::wasm {
 // Makes an instance of the module and calls its _start. Returns the status to exit with; a module
 // that exits by itself, or traps, ends this process: a trap is the signal that a program of the
 // machine would have got for the same mistake, with the reason on standard error. `fuel` is for
-// engines that count it. kInvalid for a module that is not a command, or imports what there is not.
+// engines that count it. kInvalid for a module that is not a command, or whose imports are missing.
 Result<int> run_module(const Wasmtime& api,
                        Engine* engine,
                        const Module* module,

@@ -67,7 +67,7 @@ ValueTypes value_types(const Wasmtime& api, std::span<const ValueKind> kinds) {
   return all;
 }
 
-// The names of what it imports, from wherever: only ours are looked for among them.
+// The names of all its imports, from any module: we only look for ours among them.
 std::set<std::string, std::less<>> imports_of(const Wasmtime& api, const Module* module) {
   std::set<std::string, std::less<>> names;
   ImportTypes types;
@@ -267,7 +267,7 @@ struct Wasi::Wait {
   std::uint16_t flags = 0;
 };
 
-// The waits for descriptors are those that poll(2) ends, and so are the clocks, by its timeout.
+// Waits with poll(2), for descriptors and, by its timeout, for clocks.
 wasi::Error Wasi::wait_on_host(std::vector<Wait>& waits, std::uint64_t shortest) {
   std::vector<pollfd> polled;
   polled.reserve(waits.size());
@@ -339,7 +339,7 @@ wasi::Error Wasi::poll_oneoff(Place wanted, Place events, Size count, Place happ
       return error;
     }
   } else {
-    // Whatever is to be read or written is ready: the call that does it waits.
+    // Every descriptor counts as ready: the call that then reads or writes waits.
     for (Wait& wait : waits) {
       wait.happened = wait.type != wasi::kClockEvent;
       wait.bytes = 1;
@@ -365,7 +365,7 @@ wasi::Error Wasi::poll_oneoff(Place wanted, Place events, Size count, Place happ
   return memory_.store<std::uint32_t>(happened, done) ? Error::kSuccess : Error::kFault;
 }
 
-// Without destructors, and nothing is buffered here.
+// Runs no destructors; nothing is buffered here.
 void Wasi::proc_exit(std::uint32_t status) {
   end_(static_cast<int>(status));
   std::abort();

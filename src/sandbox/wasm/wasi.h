@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // WASI preview 1 for one module: its arguments, environment, streams and clocks, and files below
-// the directories that it is given. All of it is done by the thread that the module runs in, so
+// the directories that it is given. The thread that the module runs in does all of it, so
 // that the process can be forked while the module is in one of these functions.
 //
 // Numbers, places and paths are the module's: none is trusted. No path leads out of its directory;
-// the kernel sees to that (openat2(2), RESOLVE_BENEATH). What holds when this code is wrong is the
-// sandbox around the process.
+// the kernel ensures that (openat2(2), RESOLVE_BENEATH). If this code is wrong, the sandbox around
+// the process still holds.
 #pragma once
 
 #include <unistd.h>
@@ -36,8 +36,8 @@ class Wasi {
   struct Given {
     std::vector<std::string> arguments{};
     std::vector<std::string> environment{};  // "NAME=value".
-    // The directories that it may use. A module has no current directory: what libc takes for one
-    // is the directory named ".".
+    // The directories that it may use. A module has no current directory: libc uses the directory
+    // named "." as one.
     std::vector<std::string> directories{".", "/workspace", "/tmp"};
   };
 
@@ -47,21 +47,21 @@ class Wasi {
   Wasi(const Wasi&) = delete;
   Wasi& operator=(const Wasi&) = delete;
 
-  // In place of what it was made with.
+  // Replaces the arguments and environment that it was made with.
   void give(std::vector<std::string> arguments, std::vector<std::string> environment) {
     given_.arguments = std::move(arguments);
     given_.environment = std::move(environment);
   }
 
-  // Gives the module its directories, as they are now, under the same names. Once more in a fork
-  // that has entered another sandbox.
+  // Gives the module its directories, as they are now, under the same names. Call it again in a
+  // fork that has entered another sandbox.
   Result<void> open_directories();
 
-  // Of its functions those that the module imports, for an instance that is made with this linker.
-  // Each takes a microsecond to define, and few modules want all.
+  // Defines the functions that the module imports, for an instance made with this linker. Each
+  // takes a microsecond to define, and few modules want all.
   Result<void> define(Linker* linker, const Module* module);
 
-  // How the process ends when the module says so, other than by _exit(2).
+  // How the process ends when the module says so, in place of _exit(2).
   void end_by(void (*end)(int status)) { end_ = end; }
 
   // Called when the module first reads from its standard input, which waits for that.

@@ -22,7 +22,7 @@ namespace {
 using sys::raw;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-// As the kernel takes at once. A module that brings more finds that less was done.
+// As many as the kernel takes at once. If a module passes more, only part is done.
 constexpr std::uint32_t kMostPieces = 1024;
 // Entries of a directory that are read at once.
 constexpr std::size_t kEntriesSize = 8192;
@@ -100,7 +100,7 @@ Result<void> Wasi::open_directories() {
     const int host = directory.get();
     std::optional<Open>& place = open_[kFirst + i];
     if (place) {
-      (void)place->owned.release();  // Of another sandbox, and closed already.
+      (void)place->owned.release();  // From another sandbox, and closed already.
     }
     place = Open{.host = host, .owned = std::move(directory), .preopened = name};
   }
@@ -109,7 +109,7 @@ Result<void> Wasi::open_directories() {
 
 int Wasi::host(Fd fd) const { return fd < open_.size() && open_[fd] ? open_[fd]->host : -1; }
 
-// Under the smallest number that is free, as POSIX wants it. The kernel limits how many there are.
+// Under the smallest free number, as POSIX requires. The kernel limits how many there are.
 wasi::Error Wasi::keep(UniqueFd file, Place to) {
   auto place = std::ranges::find_if(open_, [](const auto& each) { return !each; });
   if (place == open_.end()) {
@@ -178,7 +178,7 @@ wasi::Error Wasi::find_parent(Fd fd, Place path, Size size, Named& found) const 
   }
   found.name = whole.substr(slash == std::string::npos ? 0 : slash + 1);
   const std::string parent = slash == std::string::npos ? "." : whole.substr(0, slash);
-  // A slash at the end stays: the kernel wants a directory then.
+  // A slash at the end stays: then the kernel requires a directory.
   const std::string_view bare(found.name.data(), found.name.find_last_not_of('/') + 1);
   if (bare == "..") {
     return Error::kPermission;
@@ -308,7 +308,7 @@ wasi::Error Wasi::fd_fdstat_get(Fd fd, Place to) {
     rights &= (flags & O_ACCMODE) == O_RDONLY ? ~wasi::kMayWrite : ~0ULL;
   }
   if (type != wasi::FileType::kDirectory && type != wasi::FileType::kRegular) {
-    // By this, libc knows a terminal.
+    // libc recognizes a terminal by this.
     rights &= ~(wasi::kMaySeek | wasi::kMayTell);
   }
   std::uint16_t shown = 0;
@@ -572,7 +572,7 @@ wasi::Error Wasi::path_symlink(Place target, Size target_size, Fd fd, Place path
   if (const Error error = path_at(target, target_size, leads_to); error != Error::kSuccess) {
     return error;
   }
-  // Whoever reads the files later may follow it.
+  // A later reader of the files may follow it.
   if (leads_to.front() == '/') {
     return Error::kPermission;
   }

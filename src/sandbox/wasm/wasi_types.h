@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers and layouts of WASI preview 1, as its document has them
-// (wasi_snapshot_preview1.witx): those that this runner uses.
+// The numbers and layouts of WASI preview 1 that this runner uses, as its document has them
+// (wasi_snapshot_preview1.witx).
 #pragma once
 
 #include <cstddef>

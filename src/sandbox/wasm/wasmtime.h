@@ -153,7 +153,7 @@ struct Wasmtime {
   GB_WASMTIME_FUNCTIONS(GB_MEMBER)
 #undef GB_MEMBER
 
-  // kUnsupported where the file is missing, or lacks a function.
+  // kUnsupported if the file is missing, or lacks a function.
   static Result<Wasmtime> load(const std::string& path);
 
   // What the library says went wrong; nothing for a null pointer. Takes the error.

@@ -82,7 +82,7 @@ bool DeterministicWorld::fill_randomly(std::span<unsigned char> bytes) {
   return true;
 }
 
-// SplitMix64: every bit of the state comes through.
+// SplitMix64: every bit of the state affects the result.
 std::uint64_t DeterministicWorld::random() {
   state_ += 0x9e3779b97f4a7c15;
   std::uint64_t mixed = state_;

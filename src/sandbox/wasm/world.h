@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a module can learn of the world beside its input: the time, chance, and which file is which.
+// What a module can learn about the world besides its input: the time, random numbers, and which
+// file is which.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class World {
   virtual std::uint64_t resolution(std::uint32_t clock) = 0;
   virtual bool fill_randomly(std::span<unsigned char> bytes) = 0;
 
-  // Whether waiting takes time of the host. Where it does not, it is let_pass() that waits.
+  // Whether waiting for a descriptor takes the host's time. If not, it counts as ready at once.
   [[nodiscard]] virtual bool waits() const = 0;
   virtual void let_pass(std::uint64_t nanoseconds) = 0;
 
@@ -29,10 +30,10 @@ class World {
     std::uint64_t device = 0;
     std::uint64_t number = 0;
   };
-  // What a file is called among files, and what its entry in a directory says of that.
+  // How a file is identified, and the number that its entry in a directory shows.
   virtual Identity identity_of(const Identity& file) = 0;
   virtual std::uint64_t listed_number(std::uint64_t number) = 0;
-  // When a file was changed, where it was at `time`.
+  // The time shown for a file that was changed at `time`.
   virtual std::uint64_t time_of_file(std::uint64_t time) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ApprovalDesk: where people see what a policy asks them about, and decide; and where models say
-// what they find of a run.
+// what they think of a run.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@
 
 namespace glovebox {
 
-// The kind of a call of a tool; its code is the name of the tool and its arguments.
+// The kind of a tool call; its code is the name of the tool and its arguments.
 inline constexpr std::string_view kToolCallKind = "tool_call";
 
 // A question to a person, bound by `hash` to all that would run and all that it would be granted.
 struct Approval {
-  std::string id{};  // Random: who knows it was told.
+  std::string id{};  // Random: only those who were told know it.
   std::string tenant{};
   std::string sandbox{};  // Empty: a one-shot run, in a sandbox of its own.
   // "execution", "run", "judge", "command", "packages", "template", or kToolCallKind.
@@ -56,14 +56,14 @@ class ApprovalDesk {
   // What waits in the caller's tenant, the oldest first.
   virtual Result<std::vector<Approval>> waiting(const Caller& caller) = 0;
 
-  // Decides, once. kNotFound for what the tenant was never asked; kConflict for what is decided or
-  // over, or when the reply was made about something else.
+  // Decides, once. kNotFound if the tenant was never asked this; kConflict if it is decided or
+  // over, or if the reply was made about something else.
   virtual Result<void> decide(const Caller& caller,
                               std::string_view id,
                               const ApprovalReply& reply) = 0;
 
-  // Answers a review that a run waits for, once. kNotFound for what the tenant was never asked or
-  // is over, kConflict for what is answered.
+  // Answers a review that a run waits for, once. kNotFound if the tenant was never asked for it or
+  // it is over, kConflict if it is answered already.
   virtual Result<void> review(const Caller& caller,
                               std::string_view id,
                               const ReviewReply& reply) = 0;

@@ -21,7 +21,7 @@ struct Caller {
   std::vector<std::string> scopes{};
   // The id of the key that was shown; it must be valid at each call. Empty: another proof.
   std::string key{};
-  // The one sandbox, or the one volume, that a token opened. Empty both: all of the tenant's.
+  // The one sandbox or volume that a token opened. Both empty: everything of the tenant's.
   std::string sandbox{};
   std::string volume{};
 
@@ -30,11 +30,11 @@ struct Caller {
   }
 };
 
-// What a client of files is asked for.
+// What a file client is wanted for.
 enum class FileAccess {
   kRead,
   kUse,      // Reading, changing, and connecting to ports.
-  kConnect,  // Connecting to ports alone, as far as the asker keeps to it: it is not recorded.
+  kConnect,  // Only connecting to ports. The asker must keep to that itself: it is not recorded.
 };
 
 }  // namespace glovebox

@@ -21,7 +21,7 @@
 
 namespace glovebox {
 
-// A Python context of every sandbox, made when it is first used.
+// Every sandbox has this Python context, made when it is first used.
 inline constexpr std::string_view kDefaultContext = "default";
 
 struct ContextInfo {
@@ -46,14 +46,14 @@ struct ExecuteRequest {
   bool allow_input = false;       // input() asks by an event; else it finds the end of input.
   ToolOffer tools{};              // What it may call, by events that ask for an answer.
   DryRunWish dry_run{};           // Its tools are refused then.
-  std::string dry_run_seal{};     // Not empty: it is committed only with this. No client's.
-  std::string idempotency_key{};  // The same key and context: the execution that has it already.
+  std::string dry_run_seal{};     // If set, it is committed only with this. Never a client's.
+  std::string idempotency_key{};  // The same key and context get the execution that has it.
 };
 
 // What becomes of a dry run.
 struct DryRunDecision {
   bool commit = false;  // Keep what it has changed; else take it back.
-  std::string seal{};   // As in its request; what a client decides has none.
+  std::string seal{};   // As in its request; a client's decision has none.
 };
 
 // What code that is executed with `allow_input` reads as its next line.
@@ -94,21 +94,21 @@ class Contexts {
   virtual Result<void> interrupt(const Caller& caller,
                                  std::string_view sandbox,
                                  std::string_view context) = 0;
-  // One after the other in a context; waits for its turn. Returns when the sink has had the
-  // verdict. kUnavailable when the sandbox died meanwhile: then the sink had none.
+  // One after the other in a context; waits for its turn. Returns once the sink has received the
+  // verdict. kUnavailable if the sandbox died meanwhile: then the sink received none.
   virtual Result<void> execute(const Caller& caller,
                                std::string_view sandbox,
                                std::string_view context,
                                const ExecuteRequest& request,
                                const EventSink& sink) = 0;
-  // Replies to the oldest request for input of what is executed, once. kConflict when there is
-  // none, or when it is another than the reply names; kInvalid when the value is too large.
+  // Answers the oldest request for input by the code that is executed, once. kConflict if there is
+  // none, or if the reply names another one; kInvalid if the value is too large.
   virtual Result<void> reply_input(const Caller& caller,
                                    std::string_view sandbox,
                                    std::string_view context,
                                    const InputReply& reply) = 0;
-  // Answers a call of a tool, once, also of a paused sandbox. kNotFound when there never was such a
-  // call, kConflict when it is not open any more, kInvalid when the answer is too large or no JSON.
+  // Answers a tool call, once, even in a paused sandbox. kNotFound if there never was such a call,
+  // kConflict if it is no longer open, kInvalid if the answer is too large or not JSON.
   virtual Result<void> reply_tool(const Caller& caller,
                                   std::string_view sandbox,
                                   std::string_view context,
@@ -119,13 +119,13 @@ class Contexts {
                                      std::string_view sandbox,
                                      std::string_view context,
                                      std::string_view call) = 0;
-  // Notes that, by the hash of what was shown. kConflict when the call is not open any more.
+  // Notes that agreement, by the hash of what was shown. kConflict if the call is no longer open.
   virtual Result<void> agree_to_tool(const Caller& caller,
                                      std::string_view sandbox,
                                      std::string_view context,
                                      std::string_view call,
                                      std::string_view hash) = 0;
-  // As Context's. They wait for their turn for some seconds: kConflict when the context stays busy.
+  // As in Context. They wait some seconds for their turn: kConflict if the context stays busy.
   virtual Result<Completion> complete(const Caller& caller,
                                       std::string_view sandbox,
                                       std::string_view context,
@@ -138,7 +138,7 @@ class Contexts {
   virtual Result<std::uint32_t> checkpoint(const Caller& caller,
                                            std::string_view sandbox,
                                            std::string_view context) = 0;
-  // To the newest checkpoint where none is named. Returns which it was.
+  // To the newest checkpoint if none is named. Returns the checkpoint that it went back to.
   virtual Result<std::uint32_t> rollback(const Caller& caller,
                                          std::string_view sandbox,
                                          std::string_view context,
@@ -151,9 +151,9 @@ class Contexts {
   // until it is decided nothing else may change the sandbox (kConflict).
   virtual Result<std::vector<std::string>> dry_runs(const Caller& caller,
                                                     std::string_view sandbox) = 0;
-  // Keeps what it has changed, or takes it back. kNotFound when it does not wait any more;
-  // kConflict when files are not what they were when it was shown; kRefused when it is to be
-  // committed with another seal than its own.
+  // Keeps what it has changed, or takes it back. kNotFound if it no longer waits; kConflict if
+  // files are not what they were when it was shown; kRefused if it is committed with a seal that is
+  // not its own.
   virtual Result<void> decide_dry_run(const Caller& caller,
                                       std::string_view sandbox,
                                       std::string_view dry_run,
@@ -164,8 +164,8 @@ class Contexts {
                                        std::string_view context,
                                        NotebookFormat format) = 0;
 
-  // Installs packages into the workspace, from what the operator offers; contexts that live already
-  // see them. Events and verdict as of an execution; kUnsupported where nothing is offered.
+  // Installs packages into the workspace, from what the operator offers; live contexts see them,
+  // too. Events and verdict are those of an execution; kUnsupported if nothing is offered.
   virtual Result<void> install_packages(const Caller& caller,
                                         std::string_view sandbox,
                                         const PackagesRequest& request,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DryRunWish: what code or a command changes is to wait for a decision (decide_dry_run()).
+// DryRunWish: what code or a command changes must wait for a decision (decide_dry_run()).
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ struct DryRunWish {
   static constexpr std::chrono::hours kMostTimeout{1};
 
   bool wanted = false;
-  bool network = false;  // It is open as ever, though nobody can take that back.
+  bool network = false;  // It stays open, though nobody can take back what is sent.
   std::chrono::milliseconds timeout = kTimeout;  // Then it is discarded.
 };
 

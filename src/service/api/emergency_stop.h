@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emergency stops: what was ended at once, and begins nothing until somebody lifts the stop.
+// Emergency stops: what was ended at once, and may begin nothing until somebody lifts the stop.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ struct StopScope {
 struct EmergencyStop {
   StopScope scope{};
   std::string by_tenant{};  // Who did it: the tenant and the id of the key,
-  std::string by_key{};     // which is empty for who runs the daemon.
+  std::string by_key{};     // which is empty for the user who runs the daemon.
   std::chrono::system_clock::time_point at{};
   friend bool operator==(const EmergencyStop&, const EmergencyStop&) = default;
 };
@@ -33,7 +33,7 @@ Result<StopScope::Kind> parse_stop_kind(std::string_view name);
                           std::string_view tenant,
                           std::string_view sandbox);
 
-// What those are told who want something to begin: kRefused, with who and when.
+// The error for a caller that wants to begin something: kRefused, with who stopped it and when.
 [[nodiscard]] Error refusal_by(const EmergencyStop& stop);
 
 }  // namespace glovebox

@@ -27,10 +27,10 @@ struct Ending {
 
 // As in answers, logs, metrics and the database: "out_of_memory". They never change.
 std::string_view to_string(EndReason reason);
-// kUnknown for what is none.
+// kUnknown if the name is not that of a reason.
 EndReason to_end_reason(std::string_view name);
 
-// A sentence's end for people: "its time was over".
+// The end of a sentence for people: "its time was over".
 std::string_view describe(EndReason reason);
 
 }  // namespace glovebox

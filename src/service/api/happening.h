@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Happening: what nobody's call did, and the journal is to know.
+// Happening: something that no caller did, and that the journal must record.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessFeed: what a process says, for whoever cannot spend a thread on waiting for it.
+// ProcessFeed: what a process says, for callers that cannot spend a thread on waiting for it.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct ProcessEvent {
 class ProcessFeed {
  public:
   virtual ~ProcessFeed() = default;
-  // Readable when next() may have something; the same one as long as this lives. Not to be read.
+  // Readable when next() may have something; always the same descriptor. Do not read from it.
   [[nodiscard]] virtual int fd() const = 0;
   // What the process said next: kStarted first, kEnded last; kIdle when there is nothing now. Never
   // waits. Fails when nothing more comes: kUnavailable when the sandbox has ended, kRefused once
@@ -42,7 +42,7 @@ class ProcessFeed {
   virtual Result<ProcessEvent> next() = 0;
 };
 
-// False: nobody listens any more.
+// Returns false if nobody listens any more.
 using ProcessSink = std::function<bool(const ProcessEvent&)>;
 
 // Waits in this thread for each event until the last one, or until the sink says no. The sink gets

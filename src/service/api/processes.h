@@ -33,7 +33,7 @@ struct ProcessRequest {
   std::chrono::milliseconds timeout{0};  // 0: as long as the sandbox.
   bool start_only = false;               // The feed has kStarted and nothing else.
   DryRunWish dry_run{};
-  EventSink told{};  // Told of a person who is waited for before it starts; may say no.
+  EventSink told{};  // Told when it waits for a person before it starts; may say no.
 };
 struct ProcessInfo {
   std::uint32_t pid = 0;  // As inside the sandbox.
@@ -47,9 +47,9 @@ class Processes {
  public:
   virtual ~Processes() = default;
 
-  // A process outlives who follows it; who attaches later gets what it says from then on; the
-  // first one also what was kept until then. A feed is for one thread at a time, and ends before
-  // this object.
+  // A process outlives its followers. A client that attaches later gets what the process says from
+  // then on; the first one also gets what was kept until then. A feed is for one thread at a time,
+  // and ends before this object.
   virtual Result<std::unique_ptr<ProcessFeed>> start_process(const Caller& caller,
                                                              std::string_view sandbox,
                                                              const ProcessRequest& request) = 0;

@@ -45,13 +45,13 @@ struct RunRequest {
   // The id of a run whose recording answers in place of the network; empty: the network does.
   std::string replay_network{};
   std::string idempotency_key{};
-  // Of the guard, never of a client: its sandbox shows glovebox-analyser.
+  // Set by the guard, never by a client: its sandbox shows glovebox-analyser.
   bool analysis = false;
-  NetworkTape tape{};  // Likewise: what replay_network stands for, and what is recorded.
+  NetworkTape tape{};  // Likewise: the recording that replay_network names, and what is recorded.
 };
 
-// A program that is compiled once and judged by cases (service/judge/judge.h). Of `program`, its
-// standard input, its verification, its network and its key do not count.
+// A program that is compiled once and judged by cases (service/judge/judge.h). The standard input,
+// verification, network and key of `program` do not count.
 struct JudgeRequest {
   RunRequest program{};
   std::vector<JudgeCase> cases{};

@@ -39,15 +39,15 @@ class SandboxService : public Access,
  public:
   // What the operator lets sandboxes reach at most.
   [[nodiscard]] virtual NetworkPolicy network_policy() const = 0;
-  // Whether a sandbox can be had as fast as ever; after a start it takes some seconds.
+  // Whether sandboxes come as fast as usual; after a start that takes some seconds.
   virtual bool ready() = 0;
 
-  // Files and ports. A client is for one thread; ask for one for each request. One for reading
-  // refuses whatever else it is asked for.
+  // Files and ports. A client is for one thread; ask for one for each request. A client for reading
+  // refuses everything else.
   virtual Result<FileClient> files(const Caller& caller,
                                    std::string_view sandbox,
                                    FileAccess access) = 0;
-  // The same: what it makes belongs to `user`, as in ProcessRequest.
+  // The same, but what it makes belongs to `user`, as in ProcessRequest.
   virtual Result<FileClient> files_of(const Caller& caller,
                                       std::string_view sandbox,
                                       FileAccess access,

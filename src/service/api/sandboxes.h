@@ -34,7 +34,7 @@ enum class Storage { kMemory, kDisk };
 
 // A volume (service/api/volume_service.h) in a sandbox.
 struct VolumeMount {
-  std::string volume{};  // Its name or id; its id where it is told.
+  std::string volume{};  // Its name or id; in answers its id.
   std::string path{};    // Absolute, inside.
   bool read_only = false;
 };
@@ -42,8 +42,8 @@ struct VolumeMount {
 enum class OnTimeout { kKill, kPause };
 enum class SandboxState { kRunning, kPaused };
 
-// What open_archive() has read and checked, for the sandbox that is made from it. The service's
-// own: no request of a client names one.
+// What open_archive() has read and checked, for the sandbox that is made from it. Internal to the
+// service: no client's request names one.
 struct OpenedArchive {
   std::string files{};                 // The workspace, an archive of tar; or
   std::string memory{};                // a directory with the whole sandbox.
@@ -61,28 +61,28 @@ struct SandboxRequest {
   Environment env{};
   std::map<std::string, std::string> metadata{};
   TierWish tier{};
-  bool nested = false;   // Its processes bring sandboxes (SandboxSpec::nested).
+  bool nested = false;   // Its processes may make sandboxes (SandboxSpec::nested).
   bool as_root = false;  // They are root inside (SandboxSpec::as_root).
-  // Then: whose its processes and the files that are written from outside are, where a call names
-  // nobody, as in ProcessRequest. Its contexts are root's all the same. Empty: root.
+  // With `as_root`: who owns its processes, and the files that are written from outside, if a call
+  // names nobody; as in ProcessRequest. Its contexts are root's all the same. Empty: root.
   std::string run_as{};
-  bool sudo = false;  // Then: its guest "user" may become root by sudo.
-  // Its processes are the guest, whomever its template's image names. Else they are that user where
-  // it has one, and where the machine and the tier can: then it is made with root inside, and its
-  // contexts are that user's, too.
+  bool sudo = false;  // With `as_root`: its guest "user" may become root by sudo.
+  // Its processes run as the guest, whichever user its template's image names. Otherwise they run
+  // as that user, if there is one and the machine and the tier can do it: then the sandbox is made
+  // with root inside, and its contexts are that user's, too.
   bool as_guest = false;
   std::vector<std::string> policies{};  // Shipped ones, which hold beside the daemon's own.
   GuestRules rules{};                   // The service's to set, by those policies.
   NetworkRules network{};
-  // Where the operator lets no sandbox out, it is made without a network. Else that is kRefused.
+  // If the operator lets no sandbox out, it is made without a network. Otherwise that is kRefused.
   bool network_optional = false;
   std::string extra = "{}";          // JSON that a door wants to find again; tokens among it.
   std::string idempotency_key{};     // The same key and tenant: the same sandbox.
   std::optional<Storage> storage{};  // Nothing: as the template says, else in memory.
   std::vector<VolumeMount> volumes{};
   std::shared_ptr<const OpenedArchive> archive{};  // That it continues; null: none.
-  // Whether its client still waits for it, asked once a second while an image is pulled, which is
-  // given up for one who has left. Empty: it does.
+  // Whether its client still waits for it. Asked once a second while an image is pulled; the pull
+  // is given up if the client has left. Empty: it waits.
   std::function<bool()> wanted{};
 };
 
@@ -111,19 +111,19 @@ struct SandboxInfo {
   // Whether copies of its workspace share with it what does not change.
   bool shares_copies = false;
   std::vector<VolumeMount> volumes{};
-  // For the service alone: what its template was when it was made, as that may be removed, or be
-  // another one of the same name. Empty of the templates that are always there.
+  // For the service alone: what its template was when the sandbox was made, since that template may
+  // be removed, or replaced by another of the same name. Empty for templates that are always there.
   std::string base{};
   // Its processes are gone, because the machine or the keeper ended meanwhile; its workspace on
   // disk is what it was.
   bool restarted = false;
-  // What its memory on disk may take; 0: that is not where it is.
+  // What its memory on disk may take; 0: its memory is not on disk.
   Bytes saved{};
 };
 
 // Where a paused sandbox keeps its memory.
 enum class PauseTo {
-  kMemory,  // Where it is, so that it can go on at once.
+  kMemory,  // Where it is, so that it can continue at once.
   kDisk,    // In a file: it survives the machine, and holds none of its memory.
 };
 
@@ -146,15 +146,15 @@ struct SandboxChange {
   std::optional<NetworkRules> network{};
   bool network_optional = false;  // As SandboxRequest's.
   std::optional<std::string> extra{};
-  // The sandbox as it was when this was made from it: kConflict when what this would replace, of
-  // the three above, has changed since. Nothing: replaces whatever is there.
+  // The sandbox that this change was made from: kConflict if its metadata, network or extra, where
+  // this would replace them, have changed since. Nothing: replaces whatever is there.
   std::optional<SandboxInfo> made_from{};
 };
 
 struct ForkRequest {
   std::size_t count = 1;
   std::optional<std::chrono::milliseconds> timeout{};  // Nothing: what is left of the original's.
-  // With the memory of all that runs, contexts with their variables. Else with the files alone.
+  // With the memory of all that runs, contexts with their variables. Otherwise only with the files.
   bool memory = false;
 };
 
@@ -169,13 +169,13 @@ struct SandboxUsage {
   std::uint64_t pids = 0;
 };
 
-// The connections of a sandbox with network rules that have ended, the first ones in front.
+// The connections of a sandbox with network rules that have ended, the earliest first.
 struct SandboxConnections {
   std::vector<ConnectionRecord> connections{};  // At most Verdict::kMaxConnections.
-  std::uint64_t more = 0;                       // That are not among them.
+  std::uint64_t more = 0;                       // How many more have ended.
 };
 
-// Takes an archive. Each returns false to end it.
+// Takes an archive. Each function returns false to end it.
 struct ArchiveSink {
   std::function<bool(std::uint64_t size)> begin;     // Once, before the first byte.
   std::function<bool(std::string_view bytes)> take;  // Empty once a second while nothing comes.
@@ -192,37 +192,37 @@ class Sandboxes {
                                      std::string_view id,
                                      const SandboxChange& change) = 0;
   virtual Result<void> kill(const Caller& caller, std::string_view id) = 0;
-  // To disk: kUnsupported where its tier cannot, kConflict while code or a client's process runs
-  // in it; then it goes on as before.
+  // To disk: kUnsupported if its tier cannot, kConflict while code or a client's process runs in
+  // it; then it keeps running as before.
   virtual Result<void> pause(const Caller& caller, std::string_view id, PauseTo to) = 0;
   virtual Result<SandboxInfo> resume(const Caller& caller, std::string_view id) = 0;
   virtual Result<SandboxUsage> usage(const Caller& caller, std::string_view id) = 0;
-  // Empty of one without network rules.
+  // Empty for a sandbox without network rules.
   virtual Result<SandboxConnections> connections(const Caller& caller, std::string_view id) = 0;
   // A name under which sandboxes with these files can be made: a template of the tenant's.
   virtual Result<std::string> snapshot(const Caller& caller,
                                        std::string_view id,
                                        std::string_view name) = 0;
-  // Copies with the files as they are now, while it goes on. With the memory: kUnsupported where
+  // Copies with the files as they are now, while it keeps running. With the memory: kUnsupported if
   // its tier cannot, kConflict while it is paused, or while code or a client's process runs in it.
   virtual Result<std::vector<SandboxInfo>> fork(const Caller& caller,
                                                 std::string_view id,
                                                 const ForkRequest& request) = 0;
 
-  // A sandbox as one archive (docs/export.md): with its memory where that is on disk, else with its
-  // files. kUnavailable when the sink ends it.
+  // A sandbox as one archive (docs/export.md): with its memory if that is on disk, otherwise with
+  // its files. kUnavailable if the sink ends it.
   virtual Result<void> export_archive(const Caller& caller,
                                       std::string_view id,
                                       const ArchiveSink& sink) = 0;
-  // Receives such an archive, and answers the order for create() that continues it. kInvalid for
-  // what is none or is damaged; kRefused for a memory that no daemon with our export key has
-  // signed; kUnsupported for one that this machine cannot continue.
+  // Receives such an archive, and returns the request with which create() continues it. kInvalid if
+  // it is not such an archive or is damaged; kRefused for a memory that no daemon with our export
+  // key has signed; kUnsupported for one that this machine cannot continue.
   virtual Result<SandboxRequest> open_archive(const Caller& caller,
                                               const FileClient::Source& source) = 0;
 
-  // How a sandbox of the caller's ended, or a context of one that lives where `context` names one.
-  // Nothing of what lives, was never there, is another tenant's, or is no longer remembered. For
-  // who has met kNotFound or kUnavailable.
+  // How a sandbox of the caller's ended, or, if `context` names one, a context in a live sandbox.
+  // Nothing if it lives, was never there, is another tenant's, or is no longer remembered. For
+  // callers that got kNotFound or kUnavailable.
   virtual std::optional<Ending> ending(const Caller& caller,
                                        std::string_view sandbox,
                                        std::string_view context) = 0;

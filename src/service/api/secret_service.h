@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// SecretService: what a door may ask for about secrets: values that what a sandbox sends out is to
-// bear, and that the sandbox itself never sees.
+// SecretService: what a door may ask for about secrets: values that a sandbox's outgoing requests
+// carry, and that the sandbox itself never sees.
 //
-// As with SandboxService, every call names its caller, what is another tenant's does not exist, and
-// calls come from any thread and block. A secret is named by its name or by its id. No call answers
+// As with SandboxService, every call names its caller, another tenant's things do not exist, and
+// calls come from any thread and block. A secret is given by its name or by its id. No call returns
 // a value.
 #pragma once
 
@@ -44,12 +44,12 @@ class SecretService {
 
   // kConflict when there is one of that name, kExhausted when the tenant has too many.
   virtual Result<SecretInfo> create(const Caller& caller, const SecretRequest& request) = 0;
-  // By name, those whose name stands behind `after`, at most `limit`.
+  // Sorted by name, those whose name comes after `after`, at most `limit`.
   virtual Result<std::vector<SecretInfo>> list(const Caller& caller,
                                                std::string_view after,
                                                std::size_t limit) = 0;
   virtual Result<SecretInfo> find(const Caller& caller, std::string_view secret) = 0;
-  // Another value, and other metadata where they are given.
+  // Sets another value, and other metadata if given.
   virtual Result<SecretInfo> change(const Caller& caller,
                                     std::string_view secret,
                                     std::string_view value,

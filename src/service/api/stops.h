@@ -18,14 +18,14 @@ class Stops {
   virtual ~Stops() = default;
 
   // Ends every sandbox and every execution of the scope, and lets nothing begin there until the
-  // stop is lifted, also after a restart. Workspaces on disk stay as they are. Returns how many
-  // sandboxes it were. kNotFound for what is neither a tenant nor a sandbox.
+  // stop is lifted, even after a restart. Workspaces on disk stay as they are. Returns how many
+  // sandboxes it ended. kNotFound if the scope is neither a tenant nor a sandbox.
   virtual Result<std::size_t> emergency_stop(const Caller& caller, const StopScope& scope) = 0;
-  // kNotFound where there is no stop of this very scope.
+  // kNotFound if there is no stop of exactly this scope.
   virtual Result<void> lift_emergency_stop(const Caller& caller, const StopScope& scope) = 0;
   // Oldest first.
   virtual Result<std::vector<EmergencyStop>> emergency_stops(const Caller& caller) = 0;
-  // One that is in effect for a sandbox, or for the tenant where the id is empty. Never waits.
+  // A stop that is in effect for a sandbox, or, if the id is empty, for the tenant. Never waits.
   [[nodiscard]] virtual std::optional<EmergencyStop> stop_of(std::string_view tenant,
                                                              std::string_view sandbox) = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TemplateService: what a door may ask for about templates: what sandboxes can be made from.
 //
-// As with SandboxService, every call names its caller, what is another tenant's does not exist, and
+// As with SandboxService, every call names its caller, another tenant's things do not exist, and
 // calls come from any thread and block.
 #pragma once
 
@@ -38,7 +38,7 @@ struct TemplateBuilt {
   bool cached = false;  // Nothing had to be made.
 };
 
-// How a build stands whose client asks about it again and again.
+// The state of a build whose client asks about it again and again.
 struct BuildState {
   enum class Progress { kUnderWay, kReady, kFailed };
   std::string id{};
@@ -53,46 +53,46 @@ class TemplateService {
  public:
   virtual ~TemplateService() = default;
 
-  // Returns when the template is there; one of that name is replaced, and sandboxes made from it
-  // live on. kRefused without the scope that the recipe takes, and for network rules that the
-  // operator does not allow; kConflict for names of ours;
-  // kUnavailable when `sink` canceled it, and then nothing is left.
+  // Returns once the template is there; one of that name is replaced, and sandboxes made from it
+  // live on. kRefused without the scope that the recipe needs, and for network rules that the
+  // operator does not allow; kConflict for the name of a built-in template; kUnavailable if `sink`
+  // canceled it, and then nothing is left.
   virtual Result<TemplateBuilt> build(const Caller& caller,
                                       const Recipe& recipe,
                                       const BuildSink& sink) = 0;
 
-  // From an image that `source` writes: 0 ends it. At most 8 GiB, which count against the tenant's
-  // disk; a tenant that may build nothing now is refused before the first byte is read.
+  // From an image that `source` supplies until it returns 0. At most 8 GiB, which count against the
+  // tenant's disk; a tenant that may build nothing now is refused before the first byte is read.
   virtual Result<TemplateBuilt> import(const Caller& caller,
                                        const std::string& name,
                                        ImageFormat format,
                                        const FileClient::Source& source,
                                        const BuildSink& sink) = 0;
 
-  // The template as an image in a tar archive (templates/image_archive.h). Takes a place of the
-  // tenant's among its builds. kUnsupported where it has no root of its own; kUnavailable when
-  // `sink` ended it. What fails after the first byte leaves the archive incomplete.
+  // The template as an image in a tar archive (templates/image_archive.h). Counts as one of the
+  // tenant's builds. kUnsupported if it has no root of its own; kUnavailable if `sink` ended it. A
+  // failure after the first byte leaves the archive incomplete.
   virtual Result<void> export_archive(const Caller& caller,
                                       const std::string& name,
                                       const ArchiveSink& sink) = 0;
 
   virtual Result<TemplateInfo> find(const Caller& caller, std::string_view name) = 0;
-  // Ours first, then by name.
+  // Built-in ones first, then by name.
   virtual Result<std::vector<TemplateInfo>> list(const Caller& caller) = 0;
-  // Makes NAME:TAG, for each tag, a name of what `name` stands for now; "default" is NAME itself.
-  // What a tag stood for before is no longer that. Several at once, or none. kConflict for ours.
+  // Makes NAME:TAG, for each tag, a name of what `name` names now; "default" is NAME itself. A tag
+  // that named something else moves here. Sets all tags or none. kConflict for a built-in template.
   virtual Result<TemplateInfo> tag(const Caller& caller,
                                    std::string_view name,
                                    const std::vector<std::string>& tags) = 0;
-  // Its content goes as soon as no template and no sandbox uses it. kConflict for ours.
+  // Its content goes as soon as no template and no sandbox uses it. kConflict for a built-in one.
   virtual Result<void> remove(const Caller& caller, std::string_view name) = 0;
 
-  // Receives what a later build of the caller's copies: at most 1 GiB, in a file without a name
-  // that counts against the tenant's disk as long as it is held.
+  // Receives files for a later build of the caller's to copy: at most 1 GiB, in a file without a
+  // name that counts against the tenant's disk as long as it is held.
   virtual Result<std::shared_ptr<const UniqueFd>> keep_files(const Caller& caller,
                                                              const FileClient::Source& source) = 0;
 
-  // Keeps what a later build of the caller's copies under a name, for an hour, also when this
+  // Keeps files for a later build of the caller's to copy, under a name, for an hour, even if this
   // service ends meanwhile: at most 1 GiB, which counts against the tenant's disk. Replaces an
   // earlier one of that name, and the oldest of a tenant that has many.
   virtual Result<void> keep_upload(const Caller& caller,
@@ -101,7 +101,7 @@ class TemplateService {
   // For reading. kNotFound when there is none.
   virtual Result<UniqueFd> open_upload(const Caller& caller, const std::string& name) = 0;
 
-  // Keeps how a build stands, for a day. One that is under way has failed once this service ends.
+  // Keeps the state of a build for a day. One under way counts as failed once this service ends.
   virtual Result<void> keep_build(const Caller& caller, const BuildState& state) = 0;
   virtual Result<BuildState> find_build(const Caller& caller, std::string_view id) = 0;
 };

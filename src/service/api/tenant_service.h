@@ -25,11 +25,11 @@ struct TenantStatus {
 
 struct KeyStatus {
   ApiKeyRecord record;                  // Without its hash.
-  std::optional<SystemTime> last_used;  // Since this daemon runs.
+  std::optional<SystemTime> last_used;  // Since this daemon started.
   bool valid = false;                   // Neither revoked nor over.
 };
 
-// A key that was made: the only time that it is told.
+// A key that was just made: the only time that it is shown.
 struct KeyGrant {
   std::string key;
   KeyStatus status;
@@ -43,11 +43,11 @@ class TenantService {
   // By name.
   virtual Result<std::vector<TenantStatus>> tenants(const Caller& caller) = 0;
   virtual Result<TenantStatus> tenant(const Caller& caller, std::string_view name) = 0;
-  // kConflict when there is one, kInvalid for what is not a name.
+  // kConflict if it exists, kInvalid if it is not a valid name.
   virtual Result<TenantStatus> create_tenant(const Caller& caller,
                                              const std::string& name,
                                              const TenantQuotas& quotas) = 0;
-  // Holds for the next request; what the tenant has already stays.
+  // Holds from the next request on; what the tenant already has stays.
   virtual Result<TenantStatus> set_quotas(const Caller& caller,
                                           const std::string& name,
                                           const TenantQuotas& quotas) = 0;
@@ -60,7 +60,7 @@ class TenantService {
                                       const std::string& tenant,
                                       const std::vector<std::string>& scopes,
                                       std::optional<std::chrono::milliseconds> lifetime) = 0;
-  // A new one with the same scopes and expiry; the old one works on for `overlap`.
+  // A new one with the same scopes and expiry; the old one keeps working for `overlap`.
   virtual Result<KeyGrant> rotate_key(const Caller& caller,
                                       const std::string& id,
                                       std::chrono::seconds overlap) = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // VolumeService: what a door may ask for about volumes: directories that outlive sandboxes.
 //
-// As with SandboxService, every call names its caller, what is another tenant's does not exist, and
-// calls come from any thread and block. A volume is named by its name or by its id.
+// As with SandboxService, every call names its caller, another tenant's things do not exist, and
+// calls come from any thread and block. A volume is given by its name or by its id.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct VolumeInfo {
   std::string name{};
   Bytes size{};
   std::uint32_t inodes = 0;
-  // Random; for doors that let whoever knows it use the files. Empty for callers who may not.
+  // Random; for doors that let anyone who knows it use the files. Empty for callers who may not.
   std::string secret{};
   SystemTime created{};
 };
@@ -43,8 +43,8 @@ class VolumeService {
  public:
   virtual ~VolumeService() = default;
 
-  // kConflict when there is one of that name, kExhausted when the tenant's quota of disk is used
-  // up, kUnsupported where this host cannot have any.
+  // kConflict if there is one of that name, kExhausted if the tenant's quota of disk is used up,
+  // kUnsupported if this host cannot have volumes.
   virtual Result<VolumeInfo> create(const Caller& caller, const VolumeRequest& request) = 0;
   // By name.
   virtual Result<std::vector<VolumeInfo>> list(const Caller& caller) = 0;
@@ -56,8 +56,7 @@ class VolumeService {
   virtual Result<FileClient> files(const Caller& caller,
                                    std::string_view volume,
                                    FileAccess access) = 0;
-  // For clients that show a token of a volume where others show a key: as
-  // SandboxService::bearer().
+  // For clients that show a volume's token instead of a key, as SandboxService::bearer().
   virtual Result<VolumeBearer> bearer(std::string_view tenant, std::string_view volume) = 0;
 };
 

@@ -29,7 +29,7 @@ class Expander {
     return {};
   }
 
-  // To the end, or within braces to the one that closes them.
+  // Up to the end or, within braces, to the one that closes them.
   Result<std::string> sequence(int depth) {
     std::string out;
     bool quoted = false;

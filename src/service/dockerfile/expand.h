@@ -11,7 +11,7 @@
 
 namespace glovebox::dockerfile {
 
-// The value of a variable; nothing where it is not set.
+// The value of a variable; nothing if it is not set.
 using Lookup = std::function<std::optional<std::string>(std::string_view name)>;
 
 enum class Quotes { kRemoved, kKept };

@@ -12,9 +12,9 @@ namespace glovebox::dockerfile {
 
 class IgnoreRules {
  public:
-  // A pattern a line: "*", "?" and "[…]" within a name, "**" for any number of directories, "!" in
-  // front of what is to be kept after all, and "#" in front of comments. kInvalid for more than
-  // 1,000 patterns and for absurdly long ones.
+  // One pattern per line: "*", "?" and "[…]" within a name, "**" for any number of directories, "!"
+  // before what is kept after all, and "#" before comments. kInvalid for more than 1,000 patterns
+  // and for absurdly long ones.
   static Result<IgnoreRules> parse(std::string_view text);
 
   // `path` is relative, without "." and "..". The last pattern that matches it, or a directory

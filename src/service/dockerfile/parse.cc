@@ -151,7 +151,7 @@ Result<std::vector<std::string>> split(std::string_view text, std::size_t line) 
   return words;
 }
 
-// The words of a list of JSON; nothing where it is none.
+// The words of a JSON list; nothing if it is not one.
 std::optional<std::vector<std::string>> strings_in(std::string_view text) {
   if (!text.starts_with('[')) {
     return std::nullopt;
@@ -225,7 +225,7 @@ class Parser {
     return {};
   }
 
-  // The whole of an instruction: lines that end with a backslash go on, comments and empty lines
+  // The whole of an instruction: lines that end with a backslash continue; comments and empty lines
   // between them are left out.
   Result<std::string> joined(std::string_view first, std::size_t line) {
     std::string whole;
@@ -245,7 +245,7 @@ class Parser {
         }
         next = lines_.next();
       } while (trimmed(next).empty() || trimmed(next).starts_with('#'));
-      // Blanks in front belong to a text that goes on; those behind a backslash do not.
+      // Leading blanks belong to a text that continues; blanks after a backslash do not.
       part = next.substr(0, next.find_last_not_of(kBlank) + 1);
     }
   }
@@ -357,7 +357,7 @@ class Parser {
     }
     std::string content = GB_TRY(inline_text(*delimiter, made.line));
     if (made.kind == Kind::kRun) {
-      // A shell reads its own; a script alone is what it is to run.
+      // A shell reads its own here-document; if nothing else is there, that is the script.
       made.text = delimiter_in(rest) ? std::move(content)
                                      : std::string(rest) + "\n" + content + delimiter->name + "\n";
       return {};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads Dockerfiles. The text is anybody's: everything is bounded, and nothing is executed.
+// Reads Dockerfiles. The text may come from anybody: everything is bounded, and nothing is
+// executed.
 //
 // What an instruction means, and what its variables stand for, is decided later: words are kept as
 // they were written, with their quotes (expand.h).
@@ -42,7 +43,7 @@ struct Instruction {
   // The JSON form: `words` are its strings.
   bool exec = false;
   std::vector<std::string> words{};
-  std::string text{};  // Of RUN, CMD and ENTRYPOINT in the shell form: what the shell is to run.
+  std::string text{};  // Of RUN, CMD and ENTRYPOINT in the shell form: what the shell runs.
   // COPY and ADD: the content of a file, in place of a source. Variables are expanded in it unless
   // its delimiter was quoted.
   struct Inline {

@@ -20,8 +20,8 @@
 
 namespace glovebox {
 
-// Any thread. Nothing survives the daemon: what waited is refused with it, and was not run, but a
-// call of a tool, about which the next daemon asks (call_gate.h).
+// Any thread. Nothing survives the daemon: what waited is refused with it, and was not run. The
+// exception is a tool call: the next daemon asks about it again (call_gate.h).
 class Approvals {
  public:
   static constexpr std::size_t kMaxShownCode = 64UL * 1024;
@@ -32,16 +32,16 @@ class Approvals {
   explicit Approvals(std::chrono::seconds patience) : patience_(patience) {}
 
   // Waits until somebody decides; `id`, `asked` and `expires` are filled in here. `told` gets the
-  // question once, and then nullptr about once a second; false ends the waiting, as nobody wants
-  // the answer any more. kRefused unless a person agrees in time; kExhausted when too much of the
-  // tenant's waits already.
+  // question once, and then nullptr about once a second; if it returns false, nobody wants the
+  // answer any more and the wait ends. kRefused unless a person agrees in time; kExhausted if too
+  // many questions of the tenant wait already.
   Result<void> wait(Approval what, const std::function<bool(const Approval*)>& told);
 
   // What waits, the oldest first.
   [[nodiscard]] std::vector<Approval> waiting(std::string_view tenant) const;
 
-  // Decides, once. kNotFound for what the tenant was never asked; kConflict for what is decided or
-  // over, or when the reply was made about something else.
+  // Decides, once. kNotFound if the tenant was never asked this; kConflict if it is decided or
+  // over, or if the reply was made about something else.
   Result<void> decide(const Caller& caller, std::string_view id, const ApprovalReply& reply);
 
  private:

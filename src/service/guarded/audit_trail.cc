@@ -16,10 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Failures of a tenant's that are recorded: so many at once, and so many a second.
+// How many failures of a tenant are recorded: so many at once, and so many a second.
 constexpr double kFailureBurst = 50;
 constexpr double kFailureRate = 5;
-// Tenants that are remembered for that. Callers without a key are one of them.
+// Tenants whose failures are counted apart. Callers without a key are one of them.
 constexpr std::size_t kMostTenants = 4096;
 // Of code that is recorded in full. JSON makes up to six bytes of one.
 constexpr std::size_t kMostCode = 256UL << 10;
@@ -98,7 +98,7 @@ bool AuditTrail::admit_failure(const std::string& tenant, std::uint64_t& suppres
   const std::scoped_lock lock(mutex_);
   auto found = failures_.find(tenant);
   if (found == failures_.end()) {
-    // Names of tenants come from keys that were valid; all the same they are bounded.
+    // Tenant names come from keys that were valid; they are bounded all the same.
     const std::string name = failures_.size() < kMostTenants ? tenant : std::string();
     found = failures_
                 .try_emplace(
@@ -153,8 +153,7 @@ void AuditTrail::note_refusal(const Caller& caller,
   if (suppressed > 0) {
     refused.details["suppressed_before"] = suppressed;
   }
-  // It is refused in any case: nobody waits for the disk to say so, and nobody is told of a
-  // failure.
+  // It is refused either way: nobody waits for the disk to say so, and nobody is told of a failure.
   (void)append(caller, door, refused, "refused", name_of(error.code()), audit::Haste::kSoon);
 }
 
@@ -171,7 +170,7 @@ void AuditTrail::note_ending(std::string_view tenant,
 
 void AuditTrail::note_happening(const Happening& happening) {
   std::string details = happening.details;
-  // The words of a program that code has started are recorded as those of callers are.
+  // The command line of a program that code has started is recorded as those of callers are.
   if (Json all = Json::parse(details, nullptr, false);
       happening.action == "program.start" && all.is_object() && all.contains("command")) {
     const std::string command = all.value("command", "");

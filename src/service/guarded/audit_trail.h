@@ -2,8 +2,8 @@
 // AuditTrail: what callers do, put into the journal by all doors.
 //
 // It knows fixed fields of each call and nothing else: no key, no token and no answer of a tool
-// gets here, and no value of a variable and no content of a file but those of runs where the
-// operator records inputs.
+// gets here; values of variables and contents of files only for runs whose inputs the operator
+// records.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ struct Deed {
   nlohmann::ordered_json details = nlohmann::ordered_json::object();
   // Members of its details that are JSON already, without braces: names and values of ours.
   std::string more{};
-  // It ends or takes away something, and is possible while the disk is full.
+  // It ends or takes away something, and is possible even while the disk is full.
   bool frees = false;
 };
 
@@ -43,7 +43,7 @@ struct Deed {
 class AuditTrail {
  public:
   struct Options {
-    bool code_in_full = false;  // Code and commands are recorded too, not only what they hash to.
+    bool code_in_full = false;  // Records code and commands too, not only their hashes.
     bool inputs = false;        // And what runs are given and print (replay_records.h).
     // And what the network answers to them; null: it is not recorded. Outlives the trail.
     audit::Recordings* recordings = nullptr;
@@ -52,12 +52,12 @@ class AuditTrail {
   AuditTrail(audit::Journal& journal, const Options& options)
       : journal_(journal), options_(options) {}
 
-  // Room for the record of a deed that is allowed, and for `more` bytes that it does not have yet,
-  // or that further records of it have: kUnavailable where it could not be recorded.
+  // Room for the record of an allowed deed, and for `more` bytes that it does not have yet, or that
+  // further records of it have. kUnavailable if it could not be recorded.
   Result<audit::Room> room(const Deed& deed, std::size_t more = 0);
 
-  // What was done; of a failure, its error. Failures of a tenant are bounded in number, since they
-  // cost it nothing: beyond, they are counted. Returns the record to wait for; 0: none was made.
+  // Records what was done, or the error of a failure. Failures cost a tenant nothing, so only
+  // so many are recorded; the others are counted. Returns the record to wait for; 0: none.
   Result<std::uint64_t> note(const Caller& caller,
                              std::string_view door,
                              const Deed& deed,
@@ -73,7 +73,7 @@ class AuditTrail {
                     std::string_view door,
                     const Deed& deed,
                     const Error& error);
-  // What only the keeper has seen, and no caller did.
+  // Records what only the keeper has seen, and no caller did.
   void note_happening(const Happening& happening);
   // A sandbox has ended, for whatever reason.
   void note_ending(std::string_view tenant, std::string_view sandbox, const Ending& ending);
@@ -81,7 +81,7 @@ class AuditTrail {
   // As Journal::flush_meanwhile() and Journal::wait().
   void flush_meanwhile(std::uint64_t record);
   Result<void> wait(std::uint64_t record);
-  // Whether an execution is told to have ended only when the disk has the record of that.
+  // Whether the end of an execution is reported only once the disk has its record.
   [[nodiscard]] bool waits_for_ends() const {
     return journal_.durability() == audit::Durability::kAll;
   }
@@ -89,12 +89,12 @@ class AuditTrail {
 
   Result<audit::Page> read(const audit::Query& query);
 
-  // Its SHA-256 and its size, as "NAME_sha256" and "NAME_bytes"; and itself where that is wanted.
+  // The SHA-256 and size of the text, as "NAME_sha256" and "NAME_bytes"; and, if wanted, the text.
   void add_text(nlohmann::ordered_json& details, const char* name, std::string_view text) const;
 
   [[nodiscard]] bool records_inputs() const { return options_.inputs; }
   [[nodiscard]] audit::Recordings* recordings() const { return options_.recordings; }
-  // The request of a run, where it is recorded and not too large; its size where it is.
+  // The request of a run, if inputs are recorded; only its size if it is too large.
   void add_request(nlohmann::ordered_json& details, nlohmann::ordered_json body) const;
 
  private:
@@ -103,8 +103,8 @@ class AuditTrail {
     std::uint64_t suppressed = 0;
   };
 
-  // Whether one more failure of the tenant's is recorded; else it is counted. `suppressed` becomes
-  // how many were only counted since the last one.
+  // Whether one more failure of the tenant's is recorded; otherwise it is only counted.
+  // `suppressed` becomes how many were only counted since the last record.
   bool admit_failure(const std::string& tenant, std::uint64_t& suppressed);
   Result<std::uint64_t> append(const Caller& caller,
                                std::string_view door,

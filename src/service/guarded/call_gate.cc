@@ -47,8 +47,8 @@ bool CallGate::take(std::string_view event) {
 }
 
 bool CallGate::ask(const Call& call, policy::Assessment assessment, std::string_view event) {
-  // An execution that is followed again, after the daemon has started again, say, tells of calls
-  // that were decided long ago. Nobody has to look at one that is over, and nobody may carry it
+  // An execution that is followed again, for example after a restart of the daemon, repeats calls
+  // that were decided long ago. Nobody has to look at a call that is over, and nobody may carry it
   // out.
   const ToolWait now = wait_of(call);
   if (!now.open) {
@@ -76,14 +76,14 @@ bool CallGate::ask(const Call& call, policy::Assessment assessment, std::string_
   if (!agreed) {
     return refuse(call, over ? kOver : agreed.error().message());
   }
-  // Before anybody hears of the call, who may carry it out.
+  // Before any client that may carry out the call hears of it.
   const auto kept =
       place_.service.agree_to_tool(place_.caller, place_.sandbox, place_.context, call.id, hash);
   return kept ? sink_(event) : refuse(call, kept.error().message());
 }
 
 bool CallGate::refuse(const Call& call, const std::string& why) {
-  // Where the call is over, nobody waits for this.
+  // If the call is over, nobody waits for this.
   (void)place_.service.reply_tool(place_.caller, place_.sandbox, place_.context,
                                   {.call = call.id, .answer = {.error = why}});
   // The arguments stay as they are: an audit journal names their hash.

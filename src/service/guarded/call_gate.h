@@ -34,12 +34,12 @@ class CallGate {
   CallGate(const CallGate&) = delete;
   CallGate& operator=(const CallGate&) = delete;
 
-  // An EventSink. An event "tool_call" passes where the policies allow the call. Where they
-  // refuse it, the code gets an error, and the sink an event "tool_refused" in its place. Where a
-  // person is asked, this blocks until somebody has decided, the time is over, or nobody waits for
-  // the call any more: what the code says meanwhile comes after it, so that the events of an
-  // execution have one order, whoever follows it, and whenever. Nobody is asked again about what
-  // they have agreed to, also by the gate of another daemon.
+  // An EventSink. An event "tool_call" passes if the policies allow the call. If they refuse it,
+  // the code gets an error, and the sink an event "tool_refused" in its place. If a person is
+  // asked, this blocks until somebody has decided, the time is over, or nobody waits for the call
+  // any more. What the code says meanwhile comes after it, so that every follower sees the events
+  // of an execution in the same order at any time. Nobody is asked again about a call that they
+  // have agreed to, not even by the gate of another daemon.
   bool take(std::string_view event);
 
  private:

@@ -18,7 +18,7 @@ CellHistory::Known CellHistory::of(std::string_view tenant,
   if (known != found->second.contexts.end()) {
     return known->second;
   }
-  // Where there is no room for more contexts, nothing is known of this one.
+  // If there is no room for more contexts, nothing is known of this one.
   return {.code = {}, .whole = found->second.contexts.size() < kMostContexts};
 }
 

@@ -38,13 +38,13 @@ class CellHistory {
            std::string_view cell,
            const std::function<bool(const std::string& sandbox)>& lives);
 
-  // A context that begins where another one of its sandbox is.
+  // The context `fork` begins where `context` of the same sandbox is.
   void copy(std::string_view tenant,
             std::string_view sandbox,
             std::string_view context,
             std::string_view fork);
 
-  // A sandbox whose contexts begin where those of another one are, under the same names.
+  // The contexts of `copy` begin where those of `sandbox` are, under the same names.
   void copy_all(std::string_view tenant, std::string_view sandbox, std::string_view copy);
 
  private:

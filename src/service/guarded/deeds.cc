@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostListed = 32;
 
-// Hosts that rules let a sandbox reach, and how many secrets go there.
+// The hosts that rules let a sandbox reach, and how many secrets go there.
 Json network_of(const NetworkRules& rules) {
   return {{"rules", rules != NetworkRules()}, {"secrets", secrets_of(rules.credentials).size()}};
 }
@@ -25,7 +25,7 @@ void add_code(Json& details, const char* name, std::string_view text, const Audi
   }
 }
 
-// What `glovebox replay` repeats it with.
+// What `glovebox replay` needs to repeat it.
 template <typename Request>
 void add_inputs(Json& details, const Request& request, const AuditTrail* trail) {
   if (trail != nullptr && trail->records_inputs()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the requests of callers are as deeds: fixed fields of each, and never a value that could be
-// a secret.
+// Turns the requests of callers into deeds: fixed fields of each, and never a value that could be a
+// secret.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace glovebox {
 
-// `trail`, which may be none, knows whether code is recorded in full.
+// `trail`, which may be null, knows whether code is recorded in full.
 [[nodiscard]] Deed deed_of(const SandboxRequest& request, const AuditTrail* trail);
 [[nodiscard]] Deed deed_of(std::string_view sandbox, const SandboxChange& change);
 [[nodiscard]] Deed deed_of(std::string_view sandbox,
@@ -32,7 +32,7 @@ namespace glovebox {
                                 const std::vector<std::string>& tags);
 [[nodiscard]] Deed deed_of(const StopScope& scope);
 
-// Something in a sandbox, or in a context of it, without more to say.
+// Something in a sandbox, or in a context of it, without further details.
 [[nodiscard]] Deed deed(std::string_view action,
                         std::string_view sandbox = {},
                         std::string_view context = {});

@@ -13,17 +13,17 @@
 
 namespace glovebox {
 
-// What a call takes of a key.
+// What a call needs of a key.
 enum class Need {
   kRead,     // The scope "read".
-  kLook,     // "read" or "run": what an action has to know of the thing that it is done to.
+  kLook,     // "read" or "run": what an action must know about its target.
   kRun,      // "run".
   kAdmin,    // "admin".
   kApprove,  // "approve".
 };
 
-// Any thread; the service outlives it. Each function is kRefused unless the caller's key is still
-// valid and has what is needed; whoever showed a token is confined to what it opens.
+// Any thread; the service outlives it. Each function fails with kRefused unless the caller's key is
+// still valid and has what is needed; a caller that showed a token is confined to what it opens.
 class Guard {
  public:
   explicit Guard(SandboxService& service) : service_(service) {}
@@ -34,14 +34,14 @@ class Guard {
   [[nodiscard]] Result<void> sandbox(const Caller& caller, Need need, std::string_view id) const;
   // or the end of one, which a stop keeps as evidence from all but administrators,
   [[nodiscard]] Result<void> end(const Caller& caller, std::string_view id) const;
-  // or one volume, by the id of it where a token opened it.
+  // or one volume, by its id if a token opened it.
   [[nodiscard]] Result<void> volume(const Caller& caller, Need need, std::string_view id) const;
-  // Something new that runs, in a sandbox or, without an id, in none yet: also no emergency stop
-  // may be in effect for it.
+  // Something new that runs, in a sandbox or, without an id, in none yet: refused, too, while an
+  // emergency stop is in effect for it.
   [[nodiscard]] Result<void> work(const Caller& caller, std::string_view sandbox = {}) const;
   // A template: some recipes read the host or run its programs.
   [[nodiscard]] Result<void> recipe(const Caller& caller, const Recipe& recipe) const;
-  // Whatever takes this scope, wherever it is.
+  // Anything that needs this scope, wherever it is.
   [[nodiscard]] Result<void> scope(const Caller& caller, std::string_view scope) const;
 
   // What a process says, for as long as the key is valid: it may go on for days.
@@ -59,7 +59,7 @@ class Guard {
   return access == FileAccess::kRead ? Need::kLook : Need::kRun;
 }
 
-// `files` as far as the access goes.
+// `files`, limited to that access.
 [[nodiscard]] Result<FileClient> limited(FileAccess access, Result<FileClient> files);
 
 }  // namespace glovebox

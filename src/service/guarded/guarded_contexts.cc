@@ -163,7 +163,7 @@ Result<void> GuardedService::decide_dry_run(const Caller& caller,
                                             const DryRunDecision& decision) {
   Deed deciding = deed(decision.commit ? "dry_run.commit" : "dry_run.discard", sandbox);
   deciding.subject = to_utf8(dry_run.substr(0, 64));
-  // To take something back is possible while the disk is full, and in a sandbox that is stopped.
+  // Taking something back is possible while the disk is full, and in a stopped sandbox.
   deciding.frees = !decision.commit;
   return recorder_.act(
       caller, std::move(deciding),

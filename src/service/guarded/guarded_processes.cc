@@ -51,7 +51,7 @@ Result<void> GuardedService::write_process(const Caller& caller,
                                            std::string_view sandbox,
                                            std::uint32_t pid,
                                            std::string_view bytes) {
-  // Keys of a terminal are such writes, and commands: they are recorded, but wait for no disk.
+  // Keystrokes at a terminal, and so commands, come this way: recorded, but they wait for no disk.
   Deed writing = deed("process.input", sandbox);
   writing.details["pid"] = pid;
   if (recorder_.trail() != nullptr) {

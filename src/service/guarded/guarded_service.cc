@@ -13,7 +13,7 @@ namespace {
 
 using enum Need;
 
-// What only those may know who may use the sandbox: `extra` has tokens in it.
+// Only callers that may use the sandbox may see this: `extra` has tokens in it.
 void hide_tokens(const Caller& caller, SandboxInfo& info) {
   if (!caller.may(kScopeRun)) {
     info.extra.clear();
@@ -88,7 +88,7 @@ Result<void> GuardedService::admit(const Caller& caller, std::string_view scope)
   return recorder_.allowed(caller, deed_about("admit", scope), guard_.scope(caller, scope));
 }
 
-// An emergency stop does not wait for what is being made at the moment, and must not miss it.
+// An emergency stop does not wait for a sandbox that is being made, and must not miss it.
 Result<SandboxInfo> GuardedService::unless_stopped(const Caller& caller, Result<SandboxInfo> made) {
   const auto stop = made ? inner_.stop_of(caller.tenant, made->id) : std::nullopt;
   if (stop) {
@@ -98,7 +98,7 @@ Result<SandboxInfo> GuardedService::unless_stopped(const Caller& caller, Result<
   return made;
 }
 
-// Its workspace on disk is evidence, which the end of a sandbox would take away.
+// Pauses, and does not kill: the workspace on disk is evidence, which an end would take away.
 Result<SandboxInfo> GuardedService::paused_if_stopped(const Caller& caller,
                                                       Result<SandboxInfo> resumed) {
   const auto stop = resumed ? inner_.stop_of(caller.tenant, resumed->id) : std::nullopt;
@@ -238,7 +238,7 @@ Result<void> GuardedService::export_archive(const Caller& caller,
                        [&] { return inner_.export_archive(caller, sandbox, sink); });
 }
 
-// What policies demand of it they demand of the sandbox that is created from it.
+// Policies make their demands when a sandbox is created from it.
 Result<SandboxRequest> GuardedService::open_archive(const Caller& caller,
                                                     const FileClient::Source& source) {
   return recorder_.act(caller, deed("sandbox.import"), guard_.work(caller),
@@ -286,7 +286,7 @@ std::optional<Ending> GuardedService::ending(const Caller& caller,
 Result<std::size_t> GuardedService::emergency_stop(const Caller& caller, const StopScope& scope) {
   Deed stopping = freeing(deed_of(scope));
   GB_TRY(recorder_.allowed(caller, stopping, guard_.tenant(caller, kAdmin)));
-  // It is done in any case, also where it cannot be recorded.
+  // It is done even if it cannot be recorded.
   auto stopped = inner_.emergency_stop(caller, scope);
   if (stopped) {
     stopping.details["stopped"] = *stopped;

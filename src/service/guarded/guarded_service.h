@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // GuardedService: the service as doors see it. Each call is let through by a Guard, or refused.
 //
-// This is the one place where it is decided what a key may do: doors and the service behind it
-// check nothing of the kind. A method names what it takes, what is recorded of it (recorder.h), and
-// the call; those that only look are recorded when they are refused. Quotas
-// and admission to executions are counted behind it, where it is known what a request costs.
+// This is the one place that decides what a key may do: doors and the service behind it check
+// nothing of the kind. A method names the right that it needs, what is recorded of it (recorder.h),
+// and the call; methods that only look are recorded when they are refused. Quotas and admission to
+// executions are counted behind it, where the cost of a request is known.
 #pragma once
 
 #include "service/api/approval_desk.h"
@@ -195,7 +195,7 @@ class GuardedService final : public SandboxService, public ApprovalDesk {
   TemplateService& template_service() override { return templates_; }
 
  private:
-  // The request with the template that its image is.
+  // Requires: the request names a template, and no image.
   Result<SandboxInfo> create_from_template(const Caller& caller, const SandboxRequest& request);
   Result<std::string> recording_of(const Caller& caller, const std::string& run);
   Result<void> run_in_template(const Caller& caller,

@@ -40,7 +40,7 @@ Result<TierWish> raise_floors(TierWish wish, const std::vector<Policy>& policies
   return wish;
 }
 
-// The operator's tier, where the wish leaves it open and no policy demands a stronger one.
+// The operator's tier, if the wish leaves it open and no policy demands a stronger one.
 Result<TierWish> with_usual_tier(TierWish wish,
                                  const std::string& usual,
                                  const std::vector<Policy>& policies) {
@@ -82,7 +82,7 @@ std::vector<Policy> HoldingPolicies::all(const Caller& caller,
     policies.insert(policies.end(), own->second.begin(), own->second.end());
   }
   for (const std::string& name : names) {
-    // Unknown is what an older or newer version knew: then nothing is known to be allowed.
+    // An older or newer version knew this name: then nothing is known to be allowed.
     const auto found = shipped_.find(name);
     policies.push_back(found != shipped_.end() ? found->second : refusing_all(name));
   }
@@ -104,7 +104,7 @@ Result<PolicyDemands> HoldingPolicies::with_template(const Caller& caller,
                         .tier = request.tier,
                         .rules = {},
                         .nested = request.nested};
-  // One that is not there fails where it is to be used.
+  // A template that is not there fails where it is used.
   if (const auto info = service_.template_service().find(caller, request.template_name)) {
     for (const std::string& name : info->policies) {
       if (std::ranges::find(demands.policies, name) == demands.policies.end()) {
@@ -147,7 +147,7 @@ Result<PolicyDemands> HoldingPolicies::demands(const Caller& caller,
 
 std::vector<Policy> HoldingPolicies::of_sandbox(const Caller& caller,
                                                 std::string_view sandbox) const {
-  // One that is not there fails where it is to be used.
+  // A sandbox that is not there fails where it is used.
   const auto info = service_.find(caller, sandbox);
   return examining(caller, info ? info->policies : std::vector<std::string>());
 }

@@ -16,36 +16,36 @@
 namespace glovebox {
 
 struct PolicyOptions {
-  std::string tier{};  // Of what names none, as far as policies leave that open; empty: any.
+  std::string tier{};  // For requests that name none, if policies leave it open; empty: any.
   std::vector<policy::Policy> always{};  // For every program of every tenant.
   // For every program of a tenant, by its name.
   std::map<std::string, std::vector<policy::Policy>, std::less<>> of_tenants{};
   std::chrono::seconds approval_time{300};  // How long a program waits for a person.
 };
 
-// Those of the daemon, those of the tenant, and those that a sandbox or run was made with, by its
-// request and its template; the strictest decides. Where none holds, nothing is analysed, and
-// nothing costs anything. Any thread; the service outlives it.
+// Policies of the daemon, of the tenant, and those that a sandbox or run was made with, by its
+// request and its template; the strictest decides. If none holds, nothing is analysed, and nothing
+// costs anything. Any thread; the service outlives it.
 class HoldingPolicies {
  public:
   HoldingPolicies(SandboxService& service, PolicyOptions options);
 
-  // Of a run, and of a sandbox with contexts. Fails with kInvalid unless each policy that is asked
-  // for is the name of a shipped one, and as raise_floor() does.
+  // For a run, and for a sandbox with contexts. Fails with kInvalid unless each policy that is
+  // asked for is the name of a shipped one, and as raise_floor() does.
   [[nodiscard]] Result<PolicyDemands> demands(const Caller& caller,
                                               const RunRequest& request) const;
   [[nodiscard]] Result<PolicyDemands> demands(const Caller& caller,
                                               const SandboxRequest& request) const;
 
-  // `names` are of shipped ones; what is not refuses everything.
+  // `names` are those of shipped policies; an unknown name refuses everything.
   [[nodiscard]] std::vector<policy::Policy> all(const Caller& caller,
                                                 const std::vector<std::string>& names) const;
-  // Those of them that need an analysis.
+  // The policies among them that need an analysis.
   [[nodiscard]] std::vector<policy::Policy> examining(const Caller& caller,
                                                       const std::vector<std::string>& names) const;
   [[nodiscard]] std::vector<policy::Policy> of_sandbox(const Caller& caller,
                                                        std::string_view sandbox) const;
-  // kInvalid where one is not a name of a shipped one.
+  // kInvalid if one is not the name of a shipped policy.
   [[nodiscard]] Result<void> known(const std::vector<std::string>& names) const;
   // The id of a run's language, as far as it is known.
   [[nodiscard]] std::string language_of(const RunRequest& request) const;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kBeat{1};
 
-// A pull is no sandbox: what a sandbox is denied, or has secrets for, is not its matter.
+// A pull is not a sandbox: what the rules deny a sandbox, and its secrets, do not apply.
 NetworkRules rules_of_pull(const NetworkRules& rules) {
   return {.allow = rules.allow, .otherwise = NetworkRules::Otherwise::kAllow};
 }

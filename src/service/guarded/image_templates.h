@@ -21,13 +21,13 @@ class ImageTemplates {
   ImageTemplates(SandboxService& service, const Guard& guard, const Recorder& recorder)
       : service_(service), guard_(guard), recorder_(recorder) {}
 
-  // The caller's template that is this image and nothing more, by its name. One that is not there
-  // is made: the image is pulled from whatever registry is public, or that `rules` allow, and
-  // counts against the caller's quota like any template. Of several who want the same image, the
-  // first one pulls it. `wanted` says, about once a second, whether anybody still waits.
+  // The name of the caller's template that is this image and nothing more. If there is none, it is
+  // made: the image is pulled from any registry that is public, or that `rules` allow, and counts
+  // against the caller's quota like any template. If several callers want the same image, the first
+  // one pulls it. `wanted` says, about once a second, whether anybody still waits.
   //
-  // kInvalid for what is not a name of an image, and where the registry does not give it; kRefused
-  // where the operator lets nothing out; kUnavailable where nobody waits any longer.
+  // kInvalid if it is not the name of an image, or if the registry does not give it; kRefused if
+  // the operator lets nothing out; kUnavailable if nobody waits any longer.
   Result<std::string> find(const Caller& caller,
                            const std::string& image,
                            const NetworkRules& rules,

@@ -41,8 +41,8 @@ bool has_checks(const Asked& asked, const PolicyDemands& demands) {
 
 }  // namespace demanded
 
-// Passes a request on with what policies demand. Requests can be large: one that has it already is
-// not copied.
+// Passes a request on with what policies demand. Requests can be large: one that already meets the
+// demands is not copied.
 template <typename Request, typename Next>
 auto with_demands(const Request& request, const PolicyDemands& demands, const Next& next) {
   const auto& asked = demanded::program_of(request);

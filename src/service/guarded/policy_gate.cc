@@ -24,7 +24,7 @@ using policy::Action;
 using policy::Assessment;
 using policy::Policy;
 
-// How often a listener is looked after who waits.
+// How often to check that a waiting listener is still there.
 constexpr std::chrono::seconds kGateBeat{1};
 // A dry run is kept for longer than its question, so that what is approved last can be committed.
 constexpr std::chrono::seconds kDecisionTime{60};
@@ -65,7 +65,7 @@ void add_inputs(const RunRequest& program, std::vector<std::string>& inputs) {
   }
 }
 
-// Leaves what was found behind the lines of `before`, and counts from there.
+// Keeps what was found after the lines of `before`, and counts from there.
 void forget_lines(std::vector<policy::Fact>& facts, std::string_view before) {
   const auto lines = static_cast<std::uint32_t>(std::ranges::count(before, '\n'));
   std::erase_if(facts, [&](const policy::Fact& fact) {
@@ -245,7 +245,7 @@ Result<std::unique_ptr<Trial>> PolicyGate::try_first(const Cell& cell, Approval&
   std::optional<KeptTrials::Kept> kept;
   if (!keyed.idempotency_key.empty()) {
     kept = kept_.find(place, keyed.idempotency_key);
-    // Nobody else knows it: what is discarded, no client can ask for again.
+    // Nobody else knows it: no client can ask again for what is discarded.
     keyed.idempotency_key = kept ? kept->key : random_name();
     keyed.dry_run_seal = kept ? kept->seal : "";
   }
@@ -290,7 +290,7 @@ Result<void> PolicyGate::execute(const Caller& caller,
   for (const auto& [name, value] : request.env) {
     asked.inputs.insert(asked.inputs.end(), {name, value});
   }
-  // A cell in another language of IPython's is a program of its own.
+  // A cell in another of IPython's languages is a program of its own.
   const std::size_t first =
       std::min(request.code.find_first_not_of(" \t\r\n"), request.code.size());
   const bool goes_on = policy::family_of(language) == "python" &&
@@ -328,7 +328,7 @@ Result<void> PolicyGate::execute(const Caller& caller,
 Result<void> PolicyGate::carry_out(const Cell& cell) {
   std::vector<Policy> policies;
   if (!cell.request.tools.tools.empty()) {
-    // One that is not there fails where it is to be used.
+    // A sandbox that is not there fails where it is used.
     const auto info = service_.find(cell.caller, cell.sandbox);
     policies = holding_.all(cell.caller, info ? info->policies : std::vector<std::string>());
     std::erase_if(policies, [](const Policy& policy) { return !policy.tools; });

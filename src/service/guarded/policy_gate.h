@@ -22,34 +22,34 @@
 
 namespace glovebox {
 
-// Each function lets a program pass, or fails with kRefused: a policy refuses it, or a person did
-// who was asked, or nobody answered in time. It blocks meanwhile; `sink` is told whom it waits for,
-// by an event "approval_needed". Any thread; the service outlives it.
+// Each function lets a program pass, or fails with kRefused if a policy refuses it, if the person
+// who was asked refuses it, or if nobody answers in time. It blocks meanwhile; an event
+// "approval_needed" tells `sink` about the question. Any thread; the service outlives it.
 class PolicyGate {
  public:
   PolicyGate(SandboxService& service, PolicyOptions options);
 
   [[nodiscard]] const HoldingPolicies& holding() const { return holding_; }
 
-  // Executes, too: before the question, as a dry run, where the policies that ask want one. Cells
-  // of a context take turns, so that each is analysed together with those before it. Calls of tools
-  // are held to the policies when they are made (call_gate.h).
+  // Also executes: as a dry run before the question, if the policies that ask want one. Cells of a
+  // context take turns, so that each is analysed together with those before it. Tool calls are
+  // checked against the policies when they are made (call_gate.h).
   Result<void> execute(const Caller& caller,
                        std::string_view sandbox,
                        std::string_view context,
                        const ExecuteRequest& request,
                        const EventSink& sink);
-  // A context that begins where another one is.
+  // The context `fork` begins where `context` is.
   void forked(const Caller& caller,
               std::string_view sandbox,
               std::string_view context,
               std::string_view fork);
-  // A sandbox whose contexts begin where those of another one are.
+  // The contexts of `copy` begin where those of `sandbox` are.
   void copied(const Caller& caller, std::string_view sandbox, std::string_view copy);
   Result<void> run(const Caller& caller, const RunRequest& request, const EventSink& sink);
   Result<void> judge(const Caller& caller, const JudgeRequest& request, const EventSink& sink);
   // What is typed at a terminal, or written to standard input later, is not analysed: such a
-  // process counts as one that cannot be.
+  // process counts as one that cannot be analysed.
   Result<void> process(const Caller& caller,
                        std::string_view sandbox,
                        const ProcessRequest& request);
@@ -58,7 +58,7 @@ class PolicyGate {
                         const PackagesRequest& request,
                         const EventSink& sink);
   // Commands that build a template, and those that start with its sandboxes. Only the policies of
-  // the daemon and of the tenant hold; kInvalid unless its own are names of shipped ones.
+  // the daemon and of the tenant hold; kInvalid unless the recipe's own are names of shipped ones.
   Result<void> recipe(const Caller& caller, const Recipe& recipe);
 
   [[nodiscard]] Approvals& approvals() { return approvals_; }
@@ -81,12 +81,12 @@ class PolicyGate {
     bool parsed = false;                 // All of it could be analysed.
     std::optional<Approval> question{};  // What a person has to agree to.
   };
-  // kRefused where a policy refuses it.
+  // kRefused if a policy refuses it.
   Result<Judgement> examine(const Caller& caller,
                             const std::vector<policy::Policy>& policies,
                             const Request& request);
   Result<void> ask(Approval question, const EventSink& sink);
-  // Both, for what can have no dry run.
+  // Examines and asks, for what can have no dry run.
   Result<void> decide(const Caller& caller,
                       const std::vector<policy::Policy>& policies,
                       const Request& request,
@@ -100,8 +100,8 @@ class PolicyGate {
   };
   // Executes what has passed.
   Result<void> carry_out(const Cell& cell);
-  // Executes it as a dry run, of which the question then tells; nothing where there can be none,
-  // and why is in the question then.
+  // Executes it as a dry run, and puts the result into the question; returns null if there can be
+  // none, and then the question says why.
   Result<std::unique_ptr<Trial>> try_first(const Cell& cell, Approval& question);
 
   SandboxService& service_;

@@ -21,20 +21,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Calls of tools of one execution that have records of their own; the others are counted.
+// Tool calls of one execution that have records of their own; the others are counted.
 constexpr std::uint64_t kMostToolCalls = 1000;
 // Connections and changed files of one verdict that are recorded by their names.
 constexpr std::size_t kMostConnections = 50;
 constexpr std::size_t kMostFiles = 50;
 constexpr std::size_t kMostPath = 256;
 
-// What is recorded of a verdict of either kind, as it is. Nothing of it has a guest written; the
-// names of files and hosts have records of their own (Consequence).
+// What is recorded of a verdict of either kind, as it is. A guest has written none of it; the names
+// of files and hosts have records of their own (Consequence).
 constexpr std::array<std::string_view, 9> kRecorded{
     "exit_code", "signal",          "limit",           "tier", "usage", "points",
     "points_of", "files_truncated", "more_connections"};
 
-// A call of a tool, or one that a policy refused (call_gate.h).
+// A tool call, or one that a policy refused (call_gate.h).
 std::optional<nlohmann::json> tool_call_in(std::string_view event) {
   // Most events are output, and need not be parsed.
   if (!event.starts_with(R"({"type":"tool_)")) {
@@ -74,7 +74,7 @@ void add_member(std::string& members, std::string_view name, std::string_view va
   members += value;
 }
 
-// What an execution led to, with a record of its own, by which it is found.
+// What an execution led to: it has a record of its own, by which it can be found.
 struct Consequence {
   Deed deed{};
   std::string result = "ok";
@@ -126,7 +126,7 @@ struct Outcome {
     add_member(members, "dry_run", told + "}");
   }
 
-  // Which were made, and what became of them; no reason, which can have words of the guest's.
+  // Which checks were made, and their results; no reason, which can have words of the guest's.
   void add_checks(std::string_view value) {
     Json told = Json::array();
     for (const auto& each : nlohmann::json::parse(value, nullptr, false)) {
@@ -145,7 +145,7 @@ struct Outcome {
     }
   }
 
-  // Host, port and what became of it; never what was sent.
+  // Host, port and outcome; never what was sent.
   void add_connections(std::string_view value) {
     const auto all = nlohmann::json::parse(value, nullptr, false);
     if (!all.is_array() || all.empty()) {
@@ -192,7 +192,7 @@ struct Outcome {
   }
 };
 
-// What the record of an end says of a recording.
+// What the record of the end says about a recording.
 Json keep(audit::Recordings::Place& place, const NetworkRecording& recording) {
   if (place.room() == 0) {
     return Json{{"left_out", "the tenant has as many recordings as it may have"}};
@@ -201,7 +201,7 @@ Json keep(audit::Recordings::Place& place, const NetworkRecording& recording) {
   if (recording.cut) {
     told["incomplete"] = true;
   }
-  // The run is over, and its end must be recorded whatever becomes of this.
+  // The run is over, and its end must be recorded even if this fails.
   const auto kept = place.keep(recording.bytes);
   return kept ? told : Json{{"left_out", to_utf8(kept.error().message())}};
 }
@@ -271,7 +271,7 @@ Result<void> Recorder::execute(const Caller& caller,
   const EventSink stoppable = [&](std::string_view event) {
     stop = service_.stop_of(tenant, sandbox);
     if (event.empty() && !std::exchange(passed_on, true)) {
-      return !stop;  // The keeper has the request, which is nothing to tell anybody.
+      return !stop;  // The keeper has the request; nobody needs to hear that.
     }
     return !stop && sink(event);
   };
@@ -294,7 +294,7 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
       start.details.contains("request") || start.details.contains("request_bytes");
   const audit::Room room =
       GB_TRY(trail_->room(start, audit::kUsualLine + (with_output ? kMostRecordedOutput : 0)));
-  // It is in the file before anything runs, and comes to the disk meanwhile.
+  // It is in the file before anything runs, and reaches the disk meanwhile.
   std::uint64_t asked = GB_TRY(trail_->note(caller, door_, start, nullptr));
   end.details["start"] = asked;
   std::optional<audit::Recordings::Place> place;
@@ -322,7 +322,7 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
       trail_->note_refusal(caller, door_, tool_call_of(start, *tool),
                            Error(ErrorCode::kRefused, tool->value("message", "")));
     } else if (recorded_alone) {
-      // Before the client has it, so that no tool is called that was not recorded.
+      // Before the client has it, so that every tool that is called has a record.
       const Deed called = tool_call_of(start, *tool);
       const auto of_call = trail_->room(called);
       const auto noted = of_call ? trail_->note(caller, door_, called, nullptr, haste)
@@ -340,7 +340,7 @@ Result<void> Recorder::execute_recorded(const Caller& caller,
         end.details["output"] = output_of(event);
       }
       if (end.sandbox.empty()) {
-        end.sandbox = outcome->id;  // By that of its sandbox, a run is found again.
+        end.sandbox = outcome->id;  // A run is found again by the id of its sandbox.
       }
       verdict = event;
       return true;

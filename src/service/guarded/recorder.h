@@ -16,13 +16,13 @@ namespace glovebox {
 // Any thread. Without a trail it does and records nothing beyond the call.
 class Recorder {
  public:
-  // `door` is as in records. The trail and the service outlive it.
+  // `door` is the name used in records. The trail and the service outlive it.
   Recorder(SandboxService& service, AuditTrail* trail, std::string door)
       : service_(service), trail_(trail), door_(std::move(door)) {}
 
   [[nodiscard]] AuditTrail* trail() const { return trail_; }
 
-  // `allowed`, after it was recorded where it is a refusal.
+  // Returns `allowed`, and records it first if it is a refusal.
   Result<void> allowed(const Caller& caller, const Deed& deed, Result<void> allowed) const {
     if (!allowed && trail_ != nullptr) {
       trail_->note_refusal(caller, door_, deed, allowed.error());
@@ -30,7 +30,7 @@ class Recorder {
     return allowed;
   }
 
-  // Does `call` where it is allowed. `note` adds to the deed what only the outcome tells.
+  // Does `call` if it is allowed. `note` adds to the deed what only the outcome tells.
   template <typename Call, typename Note>
   auto act(const Caller& caller, Deed deed, Result<void> may, Call call, Note note) const
       -> decltype(call()) {
@@ -54,11 +54,11 @@ class Recorder {
   }
 
   // Something that runs code: ACTION.start is recorded before it begins, and ACTION.end, with the
-  // status, before the verdict is told. Calls of tools are recorded as they come. What was asked
-  // for comes to the disk while it is done, in the caller's thread, and the verdict waits for that;
-  // for ACTION.end too, where the journal's durability is kAll. It is interrupted when an emergency
-  // stop comes to hold for it. Where there is a tape, and the network is recorded, it has its room
-  // when `call` begins, and what was recorded is on the disk before ACTION.end says so.
+  // status, before the verdict is told. Tool calls are recorded as they come. The records of what
+  // was asked for reach the disk meanwhile, in the caller's thread, and the verdict waits for them;
+  // for ACTION.end too, if the journal's durability is kAll. It is interrupted once an emergency
+  // stop holds for it. If there is a tape, and the network is recorded, the tape has its room
+  // when `call` begins, and the recording is on the disk before ACTION.end says so.
   using Execution = std::function<Result<void>(const EventSink& sink)>;
   Result<void> execute(const Caller& caller,
                        Deed deed,
@@ -67,12 +67,12 @@ class Recorder {
                        const Execution& call,
                        NetworkTape* tape = nullptr) const;
 
-  // A record that nobody waits for: it comes to the disk with the next one, or within a second.
+  // A record that nobody waits for: it reaches the disk with the next one, or within a second.
   Result<void> remark(const Caller& caller, const Deed& deed) const;
-  // A record of what has happened whether it can be recorded or not.
+  // A record of something that happens whether or not it can be recorded.
   void insist(const Caller& caller, const Deed& deed, const Error* error) const;
   // The files that `opening`, "X.open", was for: each change of them is recorded as "X.write",
-  // "X.remove" and the like before it is made, and not made where it cannot be.
+  // "X.remove" and the like before it is made, and is not made if it cannot be recorded.
   [[nodiscard]] Result<FileClient> follow(const Caller& caller,
                                           const Deed& opening,
                                           Result<FileClient> files) const;

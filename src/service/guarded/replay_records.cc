@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of one stream, as JSON; more is hashed alone, and beyond the second not even that.
+// Of one stream, as JSON; above the first it is only hashed, above the second not even that.
 constexpr std::size_t kMostText = 64UL << 10;
 constexpr std::size_t kMostHashed = 16UL << 20;
 constexpr std::size_t kMostFileNames = 100;

@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
-// How often a listener is looked after who waits.
+// How often to check that a waiting listener is still there.
 constexpr std::chrono::seconds kReviewBeat{1};
 constexpr std::size_t kMostReason = 4'096;
 

@@ -28,15 +28,15 @@ class Reviews {
 
   explicit Reviews(std::chrono::seconds patience) : patience_(patience) {}
 
-  // The event of a verdict as it is after the reviews that `run` demands, which are made if the
-  // verdict says `ok`. Blocks until all are answered. Whatever is not answered with yes in time has
-  // not passed.
+  // The event of a verdict as it is after the reviews that `run` demands, which are made only if
+  // the verdict says `ok`. Blocks until all are answered. A review that is not answered with yes in
+  // time has not passed.
   std::string reviewed(const Caller& caller,
                        const RunRequest& run,
                        const std::string& verdict_event,
                        const EventSink& sink);
 
-  // Once. kNotFound for what the tenant was never asked, or is over.
+  // Once. kNotFound if the tenant was never asked, or if it is over.
   Result<void> answer(const Caller& caller, std::string_view id, const ReviewReply& reply);
 
  private:

@@ -47,7 +47,7 @@ Result<std::unique_ptr<Trial>> Trial::run(const Place& place,
   GB_TRY(place.service.execute(
       place.caller, place.sandbox, place.context, request, [&](std::string_view event) {
         if (!left && !sink({})) {
-          // The verdict is waited for all the same: it names what is to be discarded.
+          // Waits for the verdict all the same: it names what to discard.
           left = true;
           (void)place.service.interrupt(place.caller, place.sandbox, place.context);
         }
@@ -122,7 +122,7 @@ void Trial::tell(const EventSink& sink) const {
   }
   const std::string_view report = raw_member(verdict_, "dry_run").value_or("");
   std::string told = verdict_;
-  // In front of the brace that ends it.
+  // Before the brace that closes the report.
   told.insert(static_cast<std::size_t>(report.end() - 1 - std::string_view(verdict_).begin()),
               R"(,"committed":true)");
   (void)sink(told);

@@ -18,7 +18,7 @@
 
 namespace glovebox {
 
-// A dry run that nobody can commit but whoever holds this. Discarded when this goes, unless it was
+// A dry run that only the holder of this object can commit. Discarded when this goes, unless it was
 // committed. One thread at a time; service and caller outlive it.
 class Trial {
  public:
@@ -35,10 +35,10 @@ class Trial {
   [[nodiscard]] static std::string why_not(const ExecuteRequest& request);
 
   // Executes the request to its end, as a dry run that is discarded after `patience` at the latest.
-  // A seal is chosen here, unless the request has one.
-  // `sink` is told nothing, and asked whether anybody still wants it: else the execution is
-  // interrupted. Fails as an execution does, with kUnsupported or kConflict where the sandbox can
-  // have no dry run, or none now; kExhausted where it prints more than is held.
+  // A seal is chosen here, unless the request has one. `sink` is told nothing; it is only asked
+  // whether anybody still wants the execution, which is interrupted otherwise. Fails as an
+  // execution does, with kUnsupported or kConflict if the sandbox can have no dry run, or none now;
+  // kExhausted if it prints more than is held.
   static Result<std::unique_ptr<Trial>> run(const Place& place,
                                             ExecuteRequest request,
                                             std::chrono::milliseconds patience,
@@ -54,7 +54,7 @@ class Trial {
   // The SHA-256 of that, without what differs between two runs that do the same: names and times.
   [[nodiscard]] std::string digest() const;
 
-  // Keeps what it changed. kConflict where that is not what report() says any more.
+  // Keeps what it changed. kConflict if that is no longer what report() says.
   Result<void> commit();
   // It was committed before: an execution that is asked for again is not executed again.
   void was_committed() { decided_ = true; }
@@ -95,7 +95,7 @@ class KeptTrials {
   };
   [[nodiscard]] std::optional<Kept> find(const Trial::Place& place,
                                          std::string_view client_key) const;
-  // Nothing where the client has no key.
+  // Does nothing if the client has no key.
   void add(const Trial& trial, std::string_view client_key);
 
  private:

@@ -51,7 +51,7 @@ class BoundedOutput {
     }
   }
 
-  // Readable when the program is to end.
+  // Readable when the program must end.
   [[nodiscard]] int full_fd() const { return full_.get(); }
   void end() const { (void)::eventfd_write(full_.get(), 1); }
 
@@ -75,7 +75,7 @@ std::string first_lines(const Captured& captured) {
   return text;
 }
 
-// Why a run that did not end well did not.
+// Why a run did not end well.
 Ruling ruling_of(const RunOutcome& outcome) {
   switch (outcome.status) {
     case Status::kOk:
@@ -121,7 +121,7 @@ class Judge {
       const Case& each = cases_[at];
       CaseReport report{.name = each.name, .points_of = each.points};
       try {
-        // Those behind the first that is not accepted are not wanted; those before it are.
+        // Cases after the first that is not accepted are not wanted; those before it are.
         if (at < end_ && !is_readable(options_.cancel_fd)) {
           if (auto judged = judge(each, report); !judged) {
             fail(std::move(judged).error());
@@ -256,7 +256,7 @@ class Judge {
   Report summed_up() {
     Report report;
     report.compile_time = program_.compile_time();
-    // Whether those had begun already is chance.
+    // Whether later cases had already begun is chance.
     const std::size_t first_failed = std::min<std::size_t>(end_, reports_.size());
     for (std::size_t at = first_failed + 1; at < reports_.size(); ++at) {
       reports_[at] = {.name = reports_[at].name, .points_of = reports_[at].points_of};
@@ -280,7 +280,7 @@ class Judge {
   std::mutex mutex_;
   std::vector<CaseReport> reports_;
   std::vector<bool> has_ended_;
-  std::size_t told_ = 0;  // How many `ended` was called for.
+  std::size_t told_ = 0;  // For how many `ended` was called.
   std::optional<Error> failed_;
 };
 

@@ -21,7 +21,7 @@ namespace glovebox::judge {
 using Case = JudgeCase;
 
 // Limits a program's time as judges do: `time` is processor time, which other work on the machine
-// does not change, and one that sleeps or waits has three times that and 2 s.
+// does not change; a program that sleeps or waits has three times that plus 2 s.
 void set_time(Limits& limits, std::chrono::milliseconds time);
 
 // The words that judges use, by what went wrong first.
@@ -43,7 +43,7 @@ struct CaseReport {
   double points = 0;      // What was earned.
   double points_of = 0;   // What could be.
   std::string message{};  // Why not accepted, in a sentence; a checker's words otherwise.
-  Usage usage{};          // Of the program. `wall` is without the making of its sandbox.
+  Usage usage{};          // Of the program. `wall` excludes the making of its sandbox.
   int exit_code = 0;
   std::optional<int> signal{};
 };
@@ -65,7 +65,7 @@ struct JudgeOptions {
   const Program* checker = nullptr;
   std::size_t jobs = 1;        // Cases at once.
   Bytes output = 64_MiB;       // A program that prints more is ended.
-  bool stop_at_first = false;  // Skips the cases behind the first that is not accepted.
+  bool stop_at_first = false;  // Skips the cases after the first that is not accepted.
   int cancel_fd = -1;          // Readable: the cases that have not ended are skipped.
   // Called for each case when it and those before it have ended, from one thread at a time.
   std::function<void(const CaseReport&)> ended{};

@@ -15,9 +15,9 @@ struct OnlyFile {
   std::string_view bytes;  // Of the archive.
 };
 
-// The one regular file of a tar archive as a sandbox packs it (pax(1)), or nothing where there is
-// anything else in it. The archive may be hostile: what is not read here with certainty is for the
-// archiver, which unpacks it inside walls.
+// The one regular file of a tar archive as a sandbox packs it (pax(1)), or nothing if there is
+// anything else in it. The archive may be hostile: what cannot be read here with certainty is left
+// to the archiver, which unpacks it inside walls.
 [[nodiscard]] std::optional<OnlyFile> only_file(std::string_view archive);
 
 }  // namespace glovebox::judge

@@ -83,7 +83,7 @@ Result<void> Program::put_products(Sandbox& sandbox) const {
   if (!products_) {
     return {};
   }
-  // An open file of its own, with an offset of its own.
+  // An open file description of its own, with its own offset.
   const UniqueFd products(::open(path_of(products_).c_str(), O_RDONLY | O_CLOEXEC));
   return products ? sandbox.unpack("", products.get())
                   : Error::from_errno("open what the compiler made");
@@ -96,7 +96,7 @@ SandboxSpec Program::sandbox_spec(const Limits& limits) const {
           .rules = submission_.rules};
 }
 
-// A sandbox with the submission and what belongs to it.
+// A sandbox with the submission and its files.
 Result<std::unique_ptr<Sandbox>> Program::furnished(const SandboxSpec& spec,
                                                     const Plan& plan) const {
   std::unique_ptr<Sandbox> sandbox;

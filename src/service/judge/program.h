@@ -41,7 +41,7 @@ class Program {
     RunOutcome outcome;
   };
 
-  // Compiles where the language compiles. An Error is ours; `rejection()` is the submission's.
+  // Compiles if the language compiles. An Error is our failure; `rejection()` is the submission's.
   // `cancel_fd` as in RunOptions.
   static Result<std::unique_ptr<Program>> compile(Submission submission, int cancel_fd);
 
@@ -51,11 +51,11 @@ class Program {
   // Of a run, as the submission has them.
   [[nodiscard]] const Limits& limits() const { return submission_.limits; }
 
-  // How long the compiler took; zero where there was none.
+  // How long the compiler took; zero if there was none.
   [[nodiscard]] std::chrono::microseconds compile_time() const { return compile_time_; }
 
   // Runs it with further arguments and files by name, in a sandbox that ends with it. Any number of
-  // threads may at once. Requires: no rejection.
+  // threads may do so at once. Requires: no rejection.
   struct Start {
     std::vector<std::string> arguments{};
     std::vector<std::pair<std::string, std::string_view>> contents{};
@@ -75,7 +75,7 @@ class Program {
   Submission submission_;
   std::optional<Rejection> rejection_;
   UniqueFd products_;  // A tar archive that the compiler's sandbox wrote: hostile. Or none.
-  // The same where it is one small file, which is written without an archiver.
+  // The same if it is one small file, which is written without an archiver.
   struct Product {
     std::string name;
     std::uint32_t mode;

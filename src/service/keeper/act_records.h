@@ -9,17 +9,17 @@
 
 namespace glovebox::keeper {
 
-// Notes what the guests of this sandbox are refused and start, from its beginning until they have
-// ended. False where nobody can know that, or wants to (sandbox/call_watch.h).
+// Notes what the guests of this sandbox are refused and what they start, from its beginning until
+// they have ended. False if nobody can know that, or nobody wants to (sandbox/call_watch.h).
 bool note_acts(Happenings& happenings, const std::string& tenant, std::string_view sandbox);
 
-// Notes that nobody can know it, where it was wanted.
+// Notes that nobody can know it, if somebody wants to.
 void note_unwatched(Happenings& happenings,
                     const std::string& tenant,
                     std::string_view sandbox,
                     std::string_view tier);
 
-// Nothing is noted any more from when this returns. To be called before the end of `happenings`.
+// Nothing is noted after this returns. Must be called before `happenings` ends.
 void stop_noting_acts();
 
 }  // namespace glovebox::keeper

@@ -86,7 +86,7 @@ std::uint64_t number_in(const json& object, const char* name) {
   return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
 }
 
-// The place of a descriptor among those that go with the recipe.
+// Returns the place of the descriptor among those that go with the recipe.
 Result<std::size_t> open_file(const std::string& path, std::vector<UniqueFd>& opened) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) {
@@ -96,7 +96,7 @@ Result<std::size_t> open_file(const std::string& path, std::vector<UniqueFd>& op
   return opened.size() - 1;
 }
 
-// A name for a file that whoever passed it could read: O_PATH takes no right to read.
+// A name for a file that its sender could read: opening with O_PATH takes no right to read.
 Result<std::string> name_of(std::uint64_t place, const std::vector<UniqueFd>& opened) {
   const int flags = place < opened.size() ? ::fcntl(opened[place].get(), F_GETFL) : -1;
   if (flags < 0 || (flags & O_PATH) != 0 || (flags & O_ACCMODE) == O_WRONLY) {

@@ -12,18 +12,18 @@
 
 namespace glovebox {
 
-// The settings of a template's record, too.
+// Also used in the settings of a template's record.
 nlohmann::json parts_json(const TemplateParts& parts);
 
-// Nothing for what is none.
+// Nothing if `json` does not describe a template.
 std::optional<TemplateParts> to_parts(const nlohmann::json& json);
 
 // Opens the files that the recipe names with this process's own rights, and appends them to
-// `opened`: the one who builds has other rights, and gets descriptors instead of paths.
+// `opened`: the builder has other rights, and gets descriptors instead of paths.
 Result<nlohmann::json> recipe_json(const Recipe& recipe, std::vector<UniqueFd>& opened);
 
-// `opened` as it was passed on, and hostile like `json`. Files are named by their descriptors,
-// which must outlive the recipe's use. kInvalid for what recipe_json() does not write.
+// `opened` is what was passed on, hostile like `json`. Files are named by their descriptors, which
+// must outlive the recipe's use. kInvalid for what recipe_json() does not write.
 Result<Recipe> to_recipe(const nlohmann::json& json, const std::vector<UniqueFd>& opened);
 
 }  // namespace glovebox

@@ -53,7 +53,7 @@ constexpr int kMostBuilders = 16;
 constexpr std::size_t kMostPassed = 200;
 // No build takes so long: each command of it has its own limit.
 constexpr auto kLongest = 6h;
-// For one that is canceled to end what it has started.
+// How long a canceled build has to end what it has started.
 constexpr auto kBuildGrace = 20s;
 constexpr auto kLookEvery = 250ms;
 
@@ -72,7 +72,7 @@ class Place {
 };
 
 Result<pid_t> spawn(const BuilderOrder& order, const UniqueFd& input) {
-  sys::NewProcess builder{// The very program that runs, whatever has been installed in its place.
+  sys::NewProcess builder{// The program that is running, whatever has been installed in its place.
                           .program = "/proc/self/exe",
                           .words = {"glovebox", "builder", "--data", order.directory},
                           .descriptors = {input.get(), STDOUT_FILENO, STDERR_FILENO, order.socket}};
@@ -152,7 +152,7 @@ class Caller {
                                            {"text", event.text}}));
   }
 
-  // Waits for the caller's word.
+  // Waits for the caller's permission.
   Result<void> spend(std::uint64_t bytes) {
     if (!send(MessageType::kEvent, pack({{"spend", bytes}}))) {
       return canceled();
@@ -166,7 +166,7 @@ class Caller {
     (void)send(MessageType::kEvent, pack({{"give_back", bytes}}));
   }
 
-  // What a template's name stands for. The caller sends the size of its answer in front of it.
+  // What a template's name refers to. The caller sends the size of its answer in front of it.
   Result<TemplateParts> find_base(const std::string& name) {
     if (!send(MessageType::kEvent, pack({{"base", name}}))) {
       return canceled();
@@ -230,7 +230,7 @@ BuildRoom room_of(Caller& caller) {
           .give_back = [&caller](std::uint64_t bytes) { caller.give_back(bytes); }};
 }
 
-// What a daemon with fewer rights may not have done for it.
+// Refuses what must not be done for a daemon with fewer rights.
 Result<void> check_foreign(const Recipe& recipe) {
   struct stat status {};
   if (recipe.image &&
@@ -304,7 +304,7 @@ Result<Done> build(const json& order,
 }  // namespace
 
 int run_builder(const std::string& directory) {
-  // Nobody is left to take the answer, or to look after it.
+  // Without the keeper, nobody is left to take the answer, or to look after the builder.
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   (void)::signal(SIGPIPE, SIG_IGN);
   const auto text = sys::read_all(STDIN_FILENO, Bytes{kMaxMessage}, "the build");

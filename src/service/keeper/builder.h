@@ -8,8 +8,8 @@
 //   events   {"kind", "step", "steps", "text"}: a BuildEvent
 //            {"spend": BYTES}: will be written; the caller puts a byte into the pipe that it passed
 //            as the first descriptor: 1 if they may be, else 0
-//            {"give_back": BYTES}: of those, as many are there no more
-//            {"size": BYTES}, then {"bytes": …} again and again: of an archive
+//            {"give_back": BYTES}: that many of those are no longer there
+//            {"size": BYTES}, then {"bytes": …} again and again: an archive
 //   answer   {"parts", "cached", "sizes"}, with the descriptors that hold the pieces; {} for an
 //            archive
 //
@@ -29,8 +29,8 @@ namespace glovebox::keeper {
 // The first descriptors that go with a call "build_template"; those of recipe_json() follow.
 inline constexpr std::size_t kGrants = 0;
 
-// In front of what the caller says of a template, and how large that may be: a pipe takes it
-// whether the builder still reads or not.
+// The size that precedes the caller's answer about a template, and the most it may be: a pipe takes
+// that much whether the builder still reads or not.
 using BaseSize = std::uint32_t;
 inline constexpr BaseSize kMaxBase = 32U * 1024;
 
@@ -42,7 +42,7 @@ struct BuilderOrder {
   std::string directory;  // The data directory.
   int socket = -1;        // The caller's connection.
   std::vector<UniqueFd> passed{};
-  // Another user's daemon has less rights than the builder; what would lend it more is refused.
+  // Another user's daemon has fewer rights than the builder; what would lend it more is refused.
   bool foreign = false;
 };
 
@@ -54,7 +54,7 @@ Result<void> run_in_builder(const BuilderOrder& order,
                             const std::function<bool()>& listens,
                             bool& lent);
 
-// Is the builder; descriptors are as run_in_builder() arranges them. Returns its exit status.
+// Runs as the builder; descriptors are as run_in_builder() arranges them. Returns its exit status.
 int run_builder(const std::string& directory);
 
 }  // namespace glovebox::keeper

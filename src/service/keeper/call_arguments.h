@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of the daemon's names: plain arguments, and what they stand for in the keeper.
+// The arguments of a daemon's call: plain values, and what they name in the keeper.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace glovebox::keeper {
 
-// Empty, 0 or an empty object where an argument is missing or of another kind.
+// Empty, 0 or an empty object if an argument is missing or of another kind.
 std::string text_in(const nlohmann::json& arguments, const char* name);
 std::int64_t number_in(const nlohmann::json& arguments, const char* name);
 const nlohmann::json& object_in(const nlohmann::json& arguments, const char* name);
 
-// What "order" wishes for, with paths that are of the keeper's own directory.
+// What "order" asks for, with its paths resolved as the keeper's own (own_paths.h).
 Result<CreateOrder> order_in(const nlohmann::json& arguments, const CallContext& context);
 
 // What "sandbox" names.
 Result<std::shared_ptr<HeldSandbox>> sandbox_in(const nlohmann::json& arguments,
                                                 const CallContext& context);
 
-// Something of a sandbox, which must not end before that.
+// Something inside a sandbox, and the sandbox, which must not end before it.
 template <typename T>
 struct Inside {
   std::shared_ptr<HeldSandbox> sandbox;
@@ -40,7 +40,7 @@ Result<Inside<HeldProcess>> process_in(const nlohmann::json& arguments, const Ca
 // after the waiting takes time, too.
 Patience turn_patience(const CallContext& context);
 
-// Who completes a line waits for a moment and not for a cell.
+// Completing a line waits for a moment, and not for a whole cell.
 Patience question_patience(const CallContext& context);
 
 }  // namespace glovebox::keeper

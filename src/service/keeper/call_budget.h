@@ -2,8 +2,8 @@
 // CallBudget: how many calls may be under way, for each sandbox, for each tenant, and in all.
 //
 // A call holds a thread and a socket of the keeper's, or a socket alone. A tenant that fills its
-// share is refused before threads or descriptors run out for the others, and what ends things has
-// room of its own: whoever has too much under way can always stop it.
+// share is refused before threads or descriptors run out for the others, and calls that end
+// something have room of their own: a tenant with too much under way can always stop it.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +52,7 @@ class CallBudget {
     bool reserved_;
   };
 
-  // A call of this tenant, to this sandbox; either may be empty, and then is not counted for.
+  // A call of this tenant, to this sandbox; either may be empty, and is then not counted.
   // kExhausted when a share is used up.
   Result<Place> enter(std::string_view tenant, std::string_view sandbox);
   // A call that ends something. Without a tenant: one of the daemon's own.

@@ -21,7 +21,7 @@ enum class CallKind {
   kEnds,    // Ends something, or asks what lives: has room of its own in the budget of calls.
   kShort,   // Waits for nothing, or for a warden.
   kLong,    // Starts, copies, or waits for a guest.
-  kStream,  // Goes on until its end is told, or until the caller goes.
+  kStream,  // Continues until its end is told, or until the caller goes.
 };
 
 struct CallTerms {
@@ -30,7 +30,7 @@ struct CallTerms {
   std::optional<std::chrono::milliseconds> patience{};
 };
 
-// Those of an unknown call are as of a short one.
+// An unknown call has the terms of a short one.
 CallTerms terms_of(std::string_view name);
 
 // A process whose events are told after the call, without a thread (follower.h).
@@ -40,19 +40,19 @@ struct Following {
   bool from_start = false;
 };
 
-// What a call is given beside its arguments.
+// What a call is given besides its arguments.
 struct CallContext {
   Keeper& keeper;
-  // Tells the caller something before the answer. A caller that is gone is not told, and nothing
-  // else happens: what runs goes on. For one thread at a time.
+  // Tells the caller something before the answer. If the caller is gone, it is not told, and
+  // nothing else happens: what runs continues. For one thread at a time.
   std::function<void(std::string_view)> tell;
-  // For what passes more on than tell(), or without waiting.
+  // For calls that send more than tell() does, or send without waiting.
   KeeperWire& wire;
-  // False when the caller is gone; its socket becomes readable then, and never else.
+  // False once the caller is gone; only then does its socket become readable.
   std::function<bool()> listens;
   int socket = -1;
   CallTerms terms{};
-  // Whoever connected is another user than the keeper, with less rights.
+  // The caller is another user than the keeper, with fewer rights.
   bool foreign = false;
   // Came with the request.
   std::vector<UniqueFd> handed{};
@@ -60,8 +60,8 @@ struct CallContext {
   std::vector<UniqueFd> passed{};
   // In place of an answer, which comes after the last event.
   std::optional<Following> following{};
-  // Somebody else speaks, or spoke, on the connection: an answer has been sent, or after an error
-  // it is of no more use.
+  // Somebody else speaks, or spoke, on the connection: either an answer has been sent, or there was
+  // an error and the connection cannot be used again.
   bool lent = false;
 };
 

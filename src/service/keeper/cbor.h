@@ -8,15 +8,15 @@
 
 namespace glovebox::keeper {
 
-// What a value that arrives may hold. The parser recurses, and a value of one byte becomes 16.
+// What an arriving value may hold. The parser recurses, and a value of one byte becomes 16.
 inline constexpr std::size_t kMostNested = 32;
 inline constexpr std::size_t kMostValues = 1 << 20;
 
 // Strings may hold any bytes.
 std::string pack(const nlohmann::json& value);
 
-// null for what is no CBOR, or exceeds kMostNested or kMostValues. Takes any bytes: the daemon that
-// sends them may have been taken over.
+// null if the bytes are not CBOR, or exceed kMostNested or kMostValues. Takes any bytes: the daemon
+// that sends them may have been taken over.
 nlohmann::json unpack(std::string_view bytes);
 
 }  // namespace glovebox::keeper

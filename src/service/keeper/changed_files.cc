@@ -17,7 +17,7 @@ Result<void> ChangedFiles::begin() {
 void ChangedFiles::add_to(Verdict& verdict) {
   const std::scoped_lock lock(mutex_);
   auto changes = sandbox_.changed_files();
-  // The next execution begins with a mark where this one fails.
+  // If this fails, the next execution begins with a new mark.
   marked_ = changes && sandbox_.mark();
   if (changes) {
     verdict.files = std::move(changes->files);

@@ -10,17 +10,17 @@
 
 namespace glovebox::keeper {
 
-// Of all contexts of one sandbox, which it does not outlive. What several executions change at the
-// same time, or others beside them, is told with the first that ends. Safe to use from several
+// For all contexts of one sandbox, which must outlive it. What several executions, or others beside
+// them, change at the same time is reported with the first that ends. Safe to use from several
 // threads.
 class ChangedFiles {
  public:
   explicit ChangedFiles(Sandbox& sandbox) : sandbox_(sandbox) {}
 
-  // To be called before an execution: what is there at the first is no change.
+  // Call it before an execution: what is there at the first call is not a change.
   Result<void> begin();
-  // To be called after it: adds what has changed since the last call; where that cannot be told,
-  // that it is not all.
+  // Call it after an execution: adds what has changed since the last call, and says so if that is
+  // not all.
   void add_to(Verdict& verdict);
 
  private:

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostIdle = 32;
-// How often a call that waits looks whether it should go on.
+// How often a call that waits checks whether it should continue.
 constexpr auto kTick = 1s;
 // A keeper that lives answers a probe in a millisecond; one on a starved machine in some seconds.
 constexpr auto kProbePatience = 15s;
@@ -87,13 +87,13 @@ void describe_verdict(trace::Span& span, std::string_view event) {
 
 }  // namespace
 
-// What its caller wants of a call, beside its answer.
+// What the caller of a call wants, besides the answer.
 struct KeeperClient::Wish {
   const OnEvent* on_event = nullptr;
   std::vector<UniqueFd>* passed = nullptr;
   std::span<const int> handed{};
   std::optional<std::chrono::milliseconds> patience{};
-  bool* late = nullptr;  // Of a probe: that no answer came in time.
+  bool* late = nullptr;  // For a probe: set if no answer came in time.
 };
 
 Result<std::unique_ptr<KeeperWire>> KeeperClient::borrow() {
@@ -102,7 +102,7 @@ Result<std::unique_ptr<KeeperWire>> KeeperClient::borrow() {
     while (!idle_.empty()) {
       auto wire = std::move(idle_.back());
       idle_.pop_back();
-      if (is_fresh(wire->fd())) {  // Else of a keeper that was replaced meanwhile.
+      if (is_fresh(wire->fd())) {  // Else its keeper was replaced meanwhile.
         return wire;
       }
     }
@@ -112,7 +112,7 @@ Result<std::unique_ptr<KeeperWire>> KeeperClient::borrow() {
     return Error(ErrorCode::kInvalid, "the data directory's path is too long for a socket");
   }
   std::memcpy(address.sun_path, path_.data(), path_.size());
-  // A keeper that accepts nothing any more keeps nobody waiting (unix(7): EAGAIN).
+  // A keeper that no longer accepts connections keeps nobody waiting (unix(7): EAGAIN).
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket ||
       ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {

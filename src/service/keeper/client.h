@@ -20,8 +20,8 @@
 
 namespace glovebox::keeper {
 
-// The events of a call, without a thread that waits for them. Its end cancels what only waits in
-// the keeper. One thread.
+// The events of a call, without a thread that waits for them. Destroying this cancels what only
+// waits in the keeper. One thread.
 class KeeperStream {
  public:
   // `responsive` is the client's, which must outlive this.
@@ -48,10 +48,10 @@ class KeeperClient {
  public:
   explicit KeeperClient(std::string socket_path) : path_(std::move(socket_path)) {}
 
-  // What comes before the answer; empty when the request was sent, so that something else can be
-  // done meanwhile, and then once a second while nothing comes. False ends the call,
-  // which then fails with kUnavailable. What only waits in the keeper is given up there; what is
-  // being done goes on.
+  // Gets the events that come before the answer. `event` is empty when the request was sent, so
+  // that something else can be done meanwhile, and then once a second while nothing comes. False
+  // ends the call, which then fails with kUnavailable. What only waits in the keeper is given up;
+  // what is already under way continues.
   using OnEvent = std::function<bool(std::string_view event)>;
 
   // `handed` goes with the request, `passed` is what comes with the answer. kUnavailable when the
@@ -62,12 +62,12 @@ class KeeperClient {
                               std::vector<UniqueFd>* passed = nullptr,
                               std::span<const int> handed = {});
 
-  // Begins a call whose events are taken as they come. Returns once the first of them is there;
-  // fails as the call does when it fails before.
+  // Begins a call whose events are taken as they come. Returns once the first event is there; if
+  // the call fails before that, fails likewise.
   Result<std::unique_ptr<KeeperStream>> open(std::string_view name, nlohmann::json arguments);
 
-  // The call "states", within a few seconds. To be made regularly: until the next one succeeds, a
-  // keeper that let it wait counts as unresponsive, and all other calls fail at once.
+  // The call "states", within 15 seconds. Make it regularly: a keeper that lets it wait counts
+  // as unresponsive, and all other calls fail at once, until a later probe is not kept waiting.
   Result<nlohmann::json> probe();
   [[nodiscard]] bool responsive() const { return responsive_; }
 
@@ -79,7 +79,7 @@ class KeeperClient {
   Result<nlohmann::json> exchange(std::string_view name,
                                   nlohmann::json arguments,
                                   const Wish& wish);
-  // A connection on which this was asked for.
+  // A connection on which this request was sent.
   Result<std::unique_ptr<KeeperWire>> ask(std::string_view name,
                                           nlohmann::json arguments,
                                           std::span<const int> handed = {});

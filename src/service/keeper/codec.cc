@@ -136,7 +136,7 @@ SandboxConnections to_connections(const json& object) {
   return connections;
 }
 
-// The size of its terminal lies beside the others.
+// The size of its terminal is a field beside the others.
 json to_json(const ProcessRequest& request) {
   json object = fields::encode(request);
   if (request.terminal) {

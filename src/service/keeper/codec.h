@@ -44,7 +44,7 @@ Environment to_environment(const nlohmann::json& json);
 Limits to_limits(const nlohmann::json& json);
 LimitWishes to_limit_wishes(const nlohmann::json& json);
 CreateOrder to_create_order(const nlohmann::json& json);
-// Nothing where it is none: rules that cannot be read allow nothing.
+// Nothing if `json` is not an order: rules that cannot be read allow nothing.
 std::optional<NetworkOrder> to_network_order(const nlohmann::json& json);
 SandboxUsage to_usage(const nlohmann::json& json);
 SandboxConnections to_connections(const nlohmann::json& json);

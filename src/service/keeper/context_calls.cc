@@ -49,7 +49,7 @@ Result<json> contexts(const json& arguments, CallContext& context) {
   return answer;
 }
 
-// Of a context that a living sandbox had, or null.
+// How a context that a living sandbox had ended, or null.
 Result<json> context_ending(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox_in(arguments, context));
   const auto ending = held->context_ending(text_in(arguments, "context"));
@@ -74,7 +74,7 @@ Result<json> interrupt(const json& arguments, CallContext& context) {
   return json();
 }
 
-// Of one execution by its key, whether it runs or waits.
+// Cancels one execution by its key, whether it runs or waits.
 Result<json> cancel(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(context_in(arguments, context));
   held->cancel(text_in(arguments, "key"));
@@ -90,8 +90,8 @@ Result<json> execute(const json& arguments, CallContext& context) {
   const auto [log, mine] = GB_TRY(in->claim(request));
   Delivery delivery(log, context.wire);
   if (mine) {
-    // An execution with a key of the client's waits on without its caller: they may come back for
-    // it, or cancel it by its key.
+    // An execution with a client's key keeps waiting without its caller, who may come back for it
+    // or cancel it by its key.
     const bool lasts = !request.idempotency_key.starts_with(kOwnKey);
     const Patience patience{
         .wanted = [&] { return !log->canceled() && (lasts || context.listens()); }};
@@ -105,7 +105,7 @@ Result<json> execute(const json& arguments, CallContext& context) {
   return json();
 }
 
-// A reply ends a wait: it has the room of calls that end something.
+// A reply ends a wait, so it uses the room of calls that end something.
 Result<json> reply_input(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(context_in(arguments, context));
   GB_TRY(held->reply_input(to_input_reply(object_in(arguments, "reply"))));

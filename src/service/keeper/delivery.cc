@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often it looks whether anybody listens still.
+// How often it checks whether anybody still listens.
 constexpr std::chrono::seconds kLook{1};
 
 }  // namespace

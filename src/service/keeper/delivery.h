@@ -13,7 +13,7 @@
 
 namespace glovebox::keeper {
 
-// One thread. A caller that is gone is not told, and nothing else happens: what runs goes on.
+// One thread. If the caller is gone, it is not told, and nothing else happens: what runs continues.
 class Delivery : public Outlet {
  public:
   Delivery(std::shared_ptr<ExecutionLog> log, KeeperWire& wire)
@@ -28,12 +28,12 @@ class Delivery : public Outlet {
   Result<void> finish(const std::function<bool()>& listens);
 
  private:
-  // What the caller may be behind before the guest is held up.
+  // How far the caller may be behind before the guest is held up.
   static constexpr std::size_t kMostBehind = 1UL << 20;
   // What goes in one write.
   static constexpr std::size_t kPiece = 64UL << 10;
 
-  // What is there, up to a piece of it.
+  // Offers what is there, up to one piece.
   void offer_some();
   void offer(const ExecutionLog::Next& next);
 

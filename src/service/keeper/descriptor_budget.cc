@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 // Counting takes a microsecond for each before Linux 6.2, so it is done rarely.
 constexpr auto kCountEvery = 1s;
-constexpr auto kCountAgain = 100ms;  // Where the last count leaves no room.
+constexpr auto kCountAgain = 100ms;  // If the last count leaves no room.
 // More than any one step opens.
 constexpr std::size_t kFewest = 48;
 
@@ -41,7 +41,7 @@ std::size_t count_open() {
   while (directory && ::readdir(directory.get()) != nullptr) {
     ++count;
   }
-  return directory ? count : limit();  // Without room to look there is none.
+  return directory ? count : limit();  // If there is no room to look, there is none.
 }
 
 }  // namespace

@@ -13,19 +13,19 @@ namespace glovebox::keeper {
 // Safe to use from several threads.
 class DescriptorBudget {
  public:
-  // What is about to open `count` descriptors for good, or for long. kExhausted when more than four
-  // fifths of what this process may have would be open: the rest is for sandboxes that live.
+  // Call it before opening `count` descriptors for good, or for long. kExhausted if more than four
+  // fifths of what this process may have would then be open: the rest is for living sandboxes.
   Result<void> admit(std::size_t count);
 
  private:
   std::mutex mutex_;
-  std::size_t open_ = 0;  // When it was counted, and what was admitted since.
+  std::size_t open_ = 0;  // At the last count, plus what was admitted since.
   std::chrono::steady_clock::time_point counted_{};
 };
 
-// Whether this process can open hardly any more: whatever failed just now failed for that.
+// Whether this process can hardly open any more: if so, that is why something just failed.
 bool is_starved();
-// What its caller is told then.
+// The error to tell a caller then.
 Error starved();
 
 }  // namespace glovebox::keeper

@@ -41,10 +41,10 @@ class DryRunGate {
   // kConflict while there is a dry run. Never waits.
   Result<Pass> enter();
 
-  // A dry run of this context begins; returns its name. kConflict while somebody has a pass, or
-  // there is another one; kUnsupported where they are forbidden.
+  // Begins a dry run of this context; returns its name. kConflict while somebody has a pass, or
+  // there is another dry run; kUnsupported if they are forbidden.
   Result<std::string> close(std::string_view context);
-  // It waits for a decision until then; `told` is what it has changed, as JSON.
+  // The dry run waits for a decision until `deadline`; `told` is what it has changed, as JSON.
   void await_decision(std::string told, Clock::time_point deadline);
   void open();
 

@@ -62,7 +62,7 @@ Result<std::unique_ptr<DryRunning>> DryRunning::begin(const Place& place,
   const std::uint32_t checkpoint = GB_TRY(take(place));
   std::unique_ptr<DryRunning> running(new DryRunning(place, std::move(named), checkpoint));
   running->processes_before_ = place.sandbox.seen_processes();
-  // After the checkpoint: what a representation of a value does is taken back, too.
+  // After the checkpoint: what describing a value changes is taken back, too.
   running->variables_before_ = variables_of(place.context);
   if (place.network != nullptr) {
     running->connections_before_ = place.network->connections().connections.size();
@@ -94,7 +94,7 @@ void DryRunning::compare_variables() {
     return;
   }
   run_.variables.emplace();
-  // Where an agent has listed no more, what is missing in its list may be there all the same.
+  // If an agent listed as many as it can, what its list lacks may exist all the same.
   run_.variables_truncated =
       now->size() >= agent::kMaxVariables || variables_before_->size() >= agent::kMaxVariables;
   std::size_t bytes = 0;
@@ -113,7 +113,7 @@ void DryRunning::compare_variables() {
       run_.variables_truncated = true;
     }
   };
-  // Both are by name.
+  // Both are sorted by name.
   auto before = variables_before_->begin();
   auto after = now->begin();
   while (before != variables_before_->end() || after != now->end()) {
@@ -186,7 +186,7 @@ void DryRunning::show_files() {
   }
 }
 
-// Nothing for what is no short text, or has no content at all.
+// Empty if the file is not a short text, or has no content at all.
 std::string DryRunning::diff_of(const FileDifference& file, std::size_t most) {
   const bool readable = file.type == Type::kFile || file.type == Type::kLink;
   if (!readable || std::max(file.size, file.size_before) > DryRun::kMostDiffed) {

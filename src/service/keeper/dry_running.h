@@ -17,16 +17,16 @@
 
 namespace glovebox::keeper {
 
-// For one thread at a time, as its context.
+// For one thread at a time, like its context.
 class DryRunning {
  public:
   // What it may change. All of it outlives the dry run.
   struct Place {
     Sandbox& sandbox;
-    Context* context = nullptr;  // Null: a command, of which files and processes are taken back.
+    Context* context = nullptr;      // Null: a command; its files and processes are taken back.
     HeldNetwork* network = nullptr;  // Null: the sandbox has none.
   };
-  // Makes the checkpoint, and closes the sandbox's network unless that is to stay open. Fails as
+  // Makes the checkpoint, and closes the sandbox's network unless `network_open`. Fails as
   // Context::checkpoint(); for a command, kUnsupported in a tier whose processes the host does not
   // see, or as Sandbox::snapshot().
   static Result<std::unique_ptr<DryRunning>> begin(const Place& place,
@@ -40,12 +40,12 @@ class DryRunning {
   [[nodiscard]] const DryRun& run() const { return run_; }
   void set_expiry(std::chrono::system_clock::time_point expires) { run_.expires = expires; }
 
-  // Keeps what it has changed. kConflict where files are not as run() tells them, because something
-  // that was left behind goes on; then run() tells them as they are now.
+  // Keeps what it has changed. kConflict if files are not as run() shows them, because something
+  // that was left behind still runs; then run() shows them as they are now.
   Result<void> commit();
 
-  // Memory and files are as they were, and what was started has ended. May be tried again after an
-  // error.
+  // Takes it back: memory and files are as they were, and what was started has ended. May be tried
+  // again after an error.
   Result<void> discard();
 
  private:
@@ -58,7 +58,7 @@ class DryRunning {
   void compare_variables();
   void find_processes();
   void find_hosts();
-  // False where they are not as they were found before.
+  // False if they differ from what it found before.
   bool find_files();
   void show_files();
   [[nodiscard]] std::string diff_of(const FileDifference& file, std::size_t most);

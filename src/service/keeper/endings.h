@@ -18,13 +18,13 @@ namespace glovebox::keeper {
 // Safe to use from several threads.
 class Endings {
  public:
-  // Twice as many as may live: a daemon that was away for a while finds all that it left. More than
-  // that are forgotten, the oldest first.
+  // Twice as many as may live: a daemon that was away for a while finds all that it left. Beyond
+  // that, the oldest are forgotten.
   static constexpr std::size_t kMost = 8'192;
 
-  // The first that is noted of a sandbox counts.
+  // Only the first ending that is noted for a sandbox counts.
   void note(std::string_view sandbox, EndReason reason);
-  // Of a sandbox that was made again under its name.
+  // For a sandbox that was made again under its name.
   void forget(std::string_view sandbox);
   [[nodiscard]] std::optional<Ending> find(std::string_view sandbox) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExecutionLog: the events of one execution, for whoever listens now or comes back later.
+// ExecutionLog: the events of one execution, for callers that listen now or come back later.
 #pragma once
 
 #include <chrono>
@@ -33,19 +33,19 @@ class ExecutionLog final : public KeptMemory::Holder {
   static constexpr std::size_t kMostBytes = 4UL << 20;
   void append(std::string_view event);
 
-  // After it, nothing more comes. `lost` says why there is no verdict.
+  // Nothing more comes after this. `lost` says why there is no verdict.
   void finish(std::optional<Error> lost = {});
   [[nodiscard]] bool finished() const;
   // It is finished, and there never was an event.
   [[nodiscard]] bool said_nothing() const;
-  // Why there is no verdict, or not any more.
+  // Why there is no verdict, or why it is no longer kept.
   [[nodiscard]] std::optional<Error> lost() const;
 
   struct Next {
     std::string event;
     std::uint64_t missed = 0;  // Events before it that are forgotten.
   };
-  // Where somebody is in it, from its beginning. One thread.
+  // A reader's place in the log, starting at its beginning. One thread.
   class Reader {
    public:
     explicit Reader(std::shared_ptr<ExecutionLog> log);
@@ -57,7 +57,7 @@ class ExecutionLog final : public KeptMemory::Holder {
     // the end from silence.
     std::optional<Next> next(std::chrono::steady_clock::time_point deadline);
     [[nodiscard]] bool ended() const;
-    // Bytes of what is there and was not read yet.
+    // Bytes that are there and not read yet.
     [[nodiscard]] std::size_t behind() const;
     [[nodiscard]] const ExecutionLog& log() const { return *log_; }
 
@@ -67,7 +67,7 @@ class ExecutionLog final : public KeptMemory::Holder {
     std::uint64_t passed_ = 0;  // Bytes.
   };
 
-  // Asks whoever executes to stop; cancel_fd() becomes readable. That is open until the end.
+  // Asks the execution to stop; cancel_fd() becomes readable. It is open until finish().
   void cancel();
   [[nodiscard]] bool canceled() const;
   [[nodiscard]] int cancel_fd() const { return cancel_.get(); }

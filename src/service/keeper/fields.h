@@ -24,7 +24,7 @@ namespace glovebox::keeper {
 template <typename Access>
 struct Field {
   const char* name;
-  // A pointer to a member; or what gives a reference to something further inside.
+  // A pointer to a member, or a function that returns a reference to something further inside.
   Access access;
 };
 // clang 14, with which fuzz targets are built, does not deduce it for an aggregate (P1816).

@@ -26,7 +26,7 @@ Follower::Follower(std::shared_ptr<HeldProcess> process,
 }
 
 bool Follower::has_gone() const {
-  // Its caller says nothing more, so whatever else there is to be seen is its end.
+  // The caller says nothing more, so any event here means that it has gone.
   pollfd polled{wire_.fd(), POLLRDHUP, 0};
   return ::poll(&polled, 1, 0) > 0;
 }

@@ -13,7 +13,7 @@
 
 namespace glovebox::keeper {
 
-// One thread: the pump's of its process's sandbox (process_pump.h).
+// One thread: that of the pump of its process's sandbox (process_pump.h).
 class Follower {
  public:
   // From the beginning of what is kept; or from now on, after a kStarted of its own. `place` is
@@ -30,12 +30,12 @@ class Follower {
     kForRoom,  // Its caller has not taken what was sent.
     kOver,     // Everything is told, or the caller has gone.
   };
-  // Sends what its caller takes at once of what the process has said. Never waits.
+  // Sends as much of what the process has said as the caller takes at once. Never waits.
   Waits tell();
-  // The sandbox has ended: sends what the caller takes at once of that.
+  // The sandbox has ended: sends as much of the rest as the caller takes at once.
   void lose();
 
-  // Its connection, and what the pump watches that for; nothing before the first time.
+  // Its connection, and what the pump watches it for; nothing before the first time.
   [[nodiscard]] int fd() const { return wire_.fd(); }
   [[nodiscard]] std::optional<Waits> watched() const { return watched_; }
   void set_watched(Waits waits) { watched_ = waits; }

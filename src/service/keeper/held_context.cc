@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kQuestionPatience{5};
 // Of the history, for one cell.
 constexpr glovebox::notebook::OutputLimits kCellLimits{.size = 1_MiB, .outputs = 200};
 
-// What code of a dry run finds that calls a tool.
+// What code in a dry run gets when it calls a tool.
 constexpr std::string_view kNoTools = "this is a dry run: tools are not called";
 
 Error died() {
@@ -115,8 +115,8 @@ Result<HeldContext::Claimed> HeldContext::claim(const ExecuteRequest& request) {
 HeldContext::Claimed HeldContext::claim_key(const std::string& key) {
   if (!key.empty()) {
     const auto known = std::ranges::find(keyed_, key, &Keyed::key);
-    // What a client canceled, or lost, before it had said anything was not executed: it may try
-    // again. The daemon does not: of its own, what comes late was canceled.
+    // An execution that a client canceled, or lost, before it said anything was not executed: the
+    // client may try again. The daemon does not: if one of its own comes late, it was canceled.
     if (known != keyed_.end() && known->log->said_nothing() && !key.starts_with(kOwnKey)) {
       keyed_.erase(known);
     } else if (known != keyed_.end()) {
@@ -209,7 +209,7 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
                          .tools_refused = request.dry_run.wanted ? std::string(kNoTools) : ""};
   options.env.insert(options.env.end(), request.env.begin(), request.env.end());
   options.observer = [&](const Event& event) {
-    // Where that is not allowed it has found the end of input already, and nobody is to reply.
+    // If input is not allowed, the code has found its end already, and nobody should reply.
     if (event.kind != Event::Kind::kInputRequest || request.allow_input) {
       log.append(event_json(event, context->sandbox().id()));
     }
@@ -239,7 +239,7 @@ Result<std::string> HeldContext::execute_in_turn(const ExecuteRequest& request,
   if (!executed) {
     return std::move(executed).error();
   }
-  // Whoever killed the sandbox took the guest's own end from it.
+  // The sandbox was killed, so this is not the guest's own end.
   if (!context->sandbox().alive() && executed->status == Status::kSignaled) {
     return Error(ErrorCode::kUnavailable, "the sandbox ended during the execution");
   }
@@ -380,7 +380,7 @@ Result<std::uint32_t> HeldContext::rollback(std::optional<std::uint32_t> checkpo
                             : "the context has no checkpoint",
                  "create one with POST …/checkpoint");
   }
-  // Also of an interpreter that has died since.
+  // This works even if the interpreter has died since.
   GB_TRY(context_->rollback(*wanted));
   const std::scoped_lock lock(mutex_);
   ended_ = false;

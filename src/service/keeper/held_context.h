@@ -25,7 +25,7 @@
 
 namespace glovebox::keeper {
 
-// What begins a key of the daemon's own.
+// The prefix of the daemon's own keys.
 inline constexpr std::string_view kOwnKey = "own-";
 
 // Safe to use from several threads.
@@ -38,8 +38,8 @@ class HeldContext {
   struct Shared {
     std::shared_ptr<KeptMemory> memory;
     std::shared_ptr<DryRunGate> gate;
-    std::function<HeldNetwork*()> network;  // Nothing where it has none.
-    std::function<ChangedFiles*()> files;   // Nothing: verdicts do not say what has changed.
+    std::function<HeldNetwork*()> network;  // Returns null if there is none.
+    std::function<ChangedFiles*()> files;   // Returns null if verdicts do not say what changed.
   };
   HeldContext(std::string id,
               ContextRequest request,
@@ -57,7 +57,7 @@ class HeldContext {
         history_(memory_),
         started_(context_ != nullptr) {}
 
-  // What takes a Patience waits for its turn (turns.h).
+  // Functions that take a Patience wait for their turn (turns.h).
 
   // Makes the interpreter now, unless it is there.
   Result<void> start(const Patience& patience);
@@ -77,8 +77,8 @@ class HeldContext {
   // Forgets a finished execution of a key that no client will name again.
   void forget(const std::string& key);
 
-  // Waits for its turn and executes into `log`, which it finishes in every case. `outlet` passes on
-  // what comes into the log; the guest is held up while that is full.
+  // Waits for its turn and executes into `log`, which it always finishes. `outlet` passes on what
+  // comes into the log; the guest is held up while the outlet is full.
   void execute(const ExecuteRequest& request,
                const Limits& limits,
                const std::shared_ptr<ExecutionLog>& log,
@@ -88,8 +88,8 @@ class HeldContext {
   // Cancels what runs now, but nothing that waits.
   void interrupt();
 
-  // How it is to be found in its sandbox once that was saved and loaded; its history stays behind.
-  // Nobody uses it while `turn` is held. kConflict when it executes something.
+  // How to find the context in its sandbox once that was saved and loaded; its history stays
+  // behind. Nobody uses the context while `turn` is held. kConflict if it is executing something.
   struct AtRest {
     Turns::Turn turn;
     std::optional<RestingContext> resting{};  // None: no interpreter was started, or it has ended.
@@ -106,17 +106,17 @@ class HeldContext {
 
   Result<void> restart(const Patience& patience);
   Result<std::uint32_t> checkpoint(const Patience& patience);
-  // To the newest one where none is named. Returns which it was.
+  // To the newest one if none is named. Returns which one it was.
   Result<std::uint32_t> rollback(std::optional<std::uint32_t> checkpoint, const Patience& patience);
   Result<std::unique_ptr<Context>> fork_from(std::uint32_t checkpoint, const Patience& patience);
 
-  // Keeps, or takes back, what a dry run of this context has changed. kNotFound when it is none
-  // that waits for a decision; else as DryRunning's.
+  // Keeps, or takes back, what a dry run of this context has changed. kNotFound if no such dry run
+  // waits for a decision; otherwise fails as HeldDryRun's.
   Result<void> decide(std::string_view dry_run,
                       const DryRunDecision& decision,
                       const Patience& patience);
 
-  // Of the cells that are finished: does not wait for what runs.
+  // Only the finished cells: does not wait for what runs.
   [[nodiscard]] Result<std::string> notebook() const;
   [[nodiscard]] ContextInfo info() const;
   [[nodiscard]] const ContextRequest& request() const { return request_; }
@@ -128,7 +128,7 @@ class HeldContext {
                                       ExecutionLog& log,
                                       Outlet& outlet);
   Result<void> begin_dry_run(Context& context, const ExecuteRequest& request);
-  // `cell` comes into the history with the decision to keep it.
+  // `cell` goes into the history only with the decision to keep the dry run.
   Result<Verdict> conclude_dry_run(Result<Execution> executed,
                                    const ExecuteRequest& request,
                                    const Limits& limits,
@@ -161,7 +161,7 @@ class HeldContext {
   std::shared_ptr<ExecutionLog> current_;
   struct Keyed {
     std::string key;
-    std::optional<std::size_t> request{};  // A hash of it, once it came.
+    std::optional<std::size_t> request{};  // Its hash, once it has come.
     std::shared_ptr<ExecutionLog> log;
   };
   std::deque<Keyed> keyed_;

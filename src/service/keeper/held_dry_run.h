@@ -19,23 +19,23 @@
 
 namespace glovebox::keeper {
 
-// Of one context, or of the commands of a sandbox. Safe to use from several threads.
+// For one context, or for the commands of a sandbox. Safe to use from several threads.
 class HeldDryRun {
  public:
   explicit HeldDryRun(std::shared_ptr<DryRunGate> gate) : gate_(std::move(gate)) {}
 
-  // Closes the gate. What `place` names outlives the dry run. Without a trace where it fails.
+  // Closes the gate. What `place` names must outlive the dry run. Leaves no trace if it fails.
   Result<void> begin(const DryRunning::Place& place,
                      std::string_view context,
                      const DryRunWish& wish,
                      std::string seal);
   // It was not executed, or not to the end: takes back what it has changed.
   void give_up();
-  // It was executed, and waits for a decision from now on. What it has changed.
+  // It was executed, and waits for a decision from now on. Returns what it has changed.
   DryRun conclude(const std::vector<RefusedCall>& refused);
 
-  // Keeps, or takes back, what it has changed. kNotFound when this one does not wait for a
-  // decision; else as DryRunning's.
+  // Keeps, or takes back, what it has changed. kNotFound if this one does not wait for a decision,
+  // kRefused if the seal to keep it is wrong; otherwise fails as DryRunning's.
   Result<void> decide(std::string_view id, const DryRunDecision& decision);
 
  private:

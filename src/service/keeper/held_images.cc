@@ -24,15 +24,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a file server's sandbox waits for the next who asks.
+// How long a file server's sandbox waits for the next request.
 constexpr auto kIdle = 5s;
-// For whoever opens or removes the same image.
+// How long to wait for others that open or remove the same image.
 constexpr auto kPatience = 30s;
-// For a sandbox that is being ended to give its images up.
+// How long a sandbox that is being ended has to give up its images.
 constexpr auto kReturn = 10s;
 
-// Of an image that is a root guest's: whether a sandbox has lived with it. Guests cannot set it
-// (xattr(7), trusted attributes).
+// On a root guest's image: whether a sandbox has lived with it. Guests cannot set it (xattr(7),
+// trusted attributes).
 constexpr const char* kRootMark = "trusted.glovebox.root";
 constexpr std::string_view kNewRoot = "new";
 constexpr std::string_view kMadeRoot = "made";
@@ -46,7 +46,7 @@ Result<void> mark(const MountedImage& image, std::string_view how) {
   return {};
 }
 
-// At most this many: a guest may have made millions.
+// At most kMost: a guest may have made millions.
 std::vector<std::string> some_entries(int directory) {
   constexpr std::size_t kMost = 1000;
   std::vector<std::string> names;
@@ -63,7 +63,7 @@ std::vector<std::string> some_entries(int directory) {
   return names;
 }
 
-// Of a sandbox that never came to life there may be directories of ours, half made.
+// A sandbox that never came to life may have left directories of ours, half made.
 Result<void> begin_root(const MountedImage& image) {
   GB_TRY(mark(image, kNewRoot));
   for (const std::string& name : some_entries(image.root_fd())) {
@@ -117,7 +117,7 @@ std::shared_ptr<MountedImage> HeldImages::known(const std::string& image) {
   return found == images_.end() ? nullptr : found->second.lock();
 }
 
-// One at a time opens or removes an image, and keeps nobody waiting who wants another.
+// Only one thread at a time opens or removes an image; those that want another do not wait.
 Result<NamedLocks::Held> HeldImages::reserve(const std::string& image) {
   auto held = named_.take(image, kPatience);
   if (!held) {
@@ -127,7 +127,7 @@ Result<NamedLocks::Held> HeldImages::reserve(const std::string& image) {
   return *std::move(held);
 }
 
-// One that is being given up is waited for by the lock of its file.
+// If the image is still being given up, the lock of its file makes this wait.
 Result<std::shared_ptr<MountedImage>> HeldImages::mounted(const std::string& image) {
   const auto held = GB_TRY(reserve(image));
   if (auto found = known(image)) {
@@ -138,7 +138,7 @@ Result<std::shared_ptr<MountedImage>> HeldImages::mounted(const std::string& ima
   std::shared_ptr<MountedImage> shared(
       raw, [owner = std::move(opened), returns = returns_](MountedImage*) mutable {
         owner.reset();
-        { const std::scoped_lock lock(returns->mutex); }  // Whoever looks, looks before or waits.
+        { const std::scoped_lock lock(returns->mutex); }  // Nobody is between looking and waiting.
         returns->returned.notify_all();
       });
   const std::scoped_lock lock(mutex_);
@@ -227,8 +227,8 @@ Result<void> HeldImages::copy(const std::string& image, const std::string& to) {
   if (const auto in_use = known(image)) {
     return pool_.copy(image, to, in_use.get());
   }
-  // Nobody's now; mounted all the same, so that nobody else changes it meanwhile, and so that what
-  // a loss of power left is put in order once.
+  // Nobody uses it now. It is mounted all the same, so that nobody changes it meanwhile, and so
+  // that what a loss of power left is put in order once.
   const auto opened = GB_TRY(mounted(image));
   return pool_.copy(image, to, opened.get());
 }
@@ -292,7 +292,7 @@ Result<std::shared_ptr<HeldImages::Server>> HeldImages::server(const std::string
       GB_TRY(lend({{.image = image, .target = std::string(kWorkspace), .read_only = false}}, spec));
   auto made = GB_TRY(start_server(std::move(lent), spec));
   const std::scoped_lock lock(mutex_);
-  // Of two that were made at once, both work; the last one stays.
+  // If two were made at once, both work; the last one stays.
   servers_[image] = made;
   return made;
 }

@@ -21,22 +21,22 @@
 
 namespace glovebox::keeper {
 
-// An image that a sandbox shall have.
+// An image to give to a sandbox.
 struct ImageOrder {
   std::string image;   // The path of its file outside.
   std::string target;  // Where it is inside; the sandbox's home for its workspace.
   bool read_only = false;
 };
 
-// Mounts of images, for one sandbox. To be kept until it has ended.
+// Mounts of images, for one sandbox. Keep them until it has ended.
 struct LentImages {
   std::vector<std::shared_ptr<MountedImage>> images;
   std::vector<UniqueFd> mounts;  // Needed until the sandbox is made.
   std::string workspace;         // The one that is the sandbox's own; empty: none.
-  // One that holds the sandbox's root as well, where that is to be marked as made.
+  // The image that also holds the sandbox's root, if that must still be marked as made.
   std::shared_ptr<MountedImage> new_root;
-  // To be set when the sandbox is being ended: whoever removes an image then waits for its return
-  // instead of being refused.
+  // Set it when the sandbox is being ended: removing an image then waits for its return instead of
+  // being refused.
   std::shared_ptr<std::atomic<bool>> ending = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -44,19 +44,19 @@ struct LentImages {
 // given up when the last of them has ended.
 class HeldImages {
  public:
-  // Those of a data directory.
+  // The images of a data directory.
   explicit HeldImages(std::string directory) : pool_(std::move(directory)) {}
 
-  // A new one without any file.
+  // Makes a new image without any file.
   Result<void> make(const std::string& image, const ImageShape& shape) {
     return pool_.make(image, shape);
   }
 
-  // Adds them to what the sandbox is to be. For a root guest the one at its home holds what it
-  // writes of its root as well, but for an image that began without. kInvalid where one holds a
-  // root, and the guest is not root. kConflict where a policy closes or hides places in an image
-  // that another sandbox can write to: whoever replaces such a place takes away what is mounted
-  // there in every other sandbox.
+  // Adds the images to the sandbox's spec. For a root guest, the image at its home also holds what
+  // it writes to its root, unless the image began without a root. kInvalid if an image holds a root
+  // and the guest is not root. kConflict if a policy closes or hides places in an image that
+  // another sandbox can write to: replacing such a place takes away what is mounted there in every
+  // other sandbox.
   Result<LentImages> lend(const std::vector<ImageOrder>& orders, SandboxSpec& spec);
 
   // Notes that a sandbox with these lives, so that the next one continues with the root in them.
@@ -78,7 +78,7 @@ class HeldImages {
   Result<void> discard(const std::string& image) { return pool_.remove(image); }
 
   // A socket to a file server that sees the image as its workspace (files/open.h). It is in a
-  // sandbox of its own, which is kept a while for the next.
+  // sandbox of its own, which is kept a while for the next caller.
   Result<UniqueFd> serve_files(const std::string& image);
 
   // Takes out the file servers that were not used lately. They end with their last owner, which may

@@ -11,7 +11,7 @@
 namespace glovebox::keeper {
 namespace {
 
-// Bounds what waits for the proxy, as the socket had it when it was made.
+// Limits how many connections wait for the proxy, as when the socket was made.
 constexpr int kBacklog = 128;
 
 void append(SandboxConnections& all, Egress::Record record) {
@@ -34,7 +34,7 @@ Result<std::unique_ptr<HeldNetwork>> HeldNetwork::start(Sandbox& sandbox,
   if (!way_out.listener) {
     return Error(ErrorCode::kInternal, "the sandbox has no socket for its proxy");
   }
-  // One that was closed can listen again while connections of before linger; they inherit this.
+  // A closed listener can listen again while earlier connections linger; they inherit this.
   constexpr int kYes = 1;
   if (::setsockopt(way_out.listener.get(), SOL_SOCKET, SO_REUSEADDR, &kYes, sizeof kYes) != 0) {
     return Error::from_errno("setsockopt");
@@ -72,7 +72,7 @@ Result<void> HeldNetwork::reopen() {
   return replace(rules_, public_only_, credentials_);
 }
 
-// With changing_.
+// Requires: changing_ is held.
 void HeldNetwork::end_proxy() {
   std::unique_ptr<Egress> old;
   {
@@ -86,12 +86,12 @@ void HeldNetwork::end_proxy() {
   }
 }
 
-// With changing_.
+// Requires: changing_ is held.
 Result<void> HeldNetwork::replace(const NetworkRules& rules,
                                   bool public_only,
                                   const EdgeCredentials& credentials) {
   end_proxy();
-  // A proxy that died has closed it for connections.
+  // A proxy that died has closed the listener for connections.
   if (::listen(way_out_.listener.get(), kBacklog) != 0) {
     return Error::from_errno("listen in the sandbox");
   }

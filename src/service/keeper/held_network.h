@@ -15,32 +15,32 @@
 
 namespace glovebox::keeper {
 
-// What lets a sandbox out.
+// How a sandbox is let out.
 struct NetworkOrder {
   NetworkRules rules{};
   bool public_only = true;  // As egress::Order's.
-  SecretValues secrets{};   // That the rules name.
+  SecretValues secrets{};   // Those that the rules name.
 };
 
 // Safe to use from several threads.
 class HeldNetwork {
  public:
-  // Starts the proxy of a sandbox that Egress::prepare() was for, before anything runs there.
+  // Starts the proxy of a sandbox that Egress::prepare() prepared, before anything runs there.
   static Result<std::unique_ptr<HeldNetwork>> start(Sandbox& sandbox,
                                                     const NetworkOrder& order,
                                                     EdgeCredentials credentials);
 
-  // Puts another proxy in the place of the one there is, dead or alive: its connections are cut.
-  // Without one, where that fails; with the one before it where the rules cannot be (kConflict,
-  // kInvalid and kNotFound of EdgeCredentials::changed()).
+  // Replaces the proxy, dead or alive: its connections are cut. If the new one does not start,
+  // there is none; if the rules are not possible (kConflict, kInvalid and kNotFound of
+  // EdgeCredentials::changed()), the old one stays.
   Result<void> change(const NetworkOrder& order);
 
-  // Puts a proxy there that lets nothing out, whatever the rules say, and records what is tried.
+  // Replaces the proxy with one that lets nothing out, whatever the rules say, and records what is
+  // tried.
   Result<void> close();
-  // Ends the proxy there is, after its last records: what connects from then on is refused, and not
-  // recorded.
+  // Ends the proxy, after its last records: later connections are refused, and not recorded.
   void shut();
-  // After any of them: a proxy with the rules of before.
+  // After any of these: replaces what is there by a proxy with the sandbox's own rules.
   Result<void> reopen();
 
   // Cuts every connection, without waiting; nothing is let out from then on.
@@ -48,7 +48,7 @@ class HeldNetwork {
 
   [[nodiscard]] SandboxConnections connections() const;
 
-  // Whether it reads requests within TLS, by a certificate that this sandbox alone trusts.
+  // Whether it reads requests within TLS, with a certificate that only this sandbox trusts.
   [[nodiscard]] bool reads_tls();
 
  private:
@@ -61,7 +61,7 @@ class HeldNetwork {
 
   const WayOut way_out_;
   const std::uint32_t identity_;
-  std::mutex changing_;          // Before the other one; held while a proxy ends or starts.
+  std::mutex changing_;          // Taken before mutex_; held while a proxy ends or starts.
   EdgeCredentials credentials_;  // Of the rules; with changing_.
   NetworkRules rules_;           // Likewise.
   bool public_only_ = true;

@@ -27,11 +27,11 @@ constexpr auto kInputPatience = 10s;
 // After its end, what is still in its pipes is read; what its children write later is theirs.
 constexpr auto kLastWords = 2200ms;
 constexpr std::size_t kPiece = 64UL * 1024;
-// Before others have their turn.
+// How many are read before others have their turn.
 constexpr int kMostPieces = 16;
-// Of our memory for each event, beside what was said.
+// What each event takes of our memory, besides what was said.
 constexpr std::size_t kEventSize = 128;
-// Of standard error, to tell why it ended.
+// How much of standard error is kept, to tell why it ended.
 constexpr std::size_t kMostErrors = 4UL * 1024;
 
 std::size_t size_of(const ProcessEvent& event) {
@@ -189,7 +189,7 @@ bool HeldProcess::read_from(const ProcessPump& pump, Source& source, ProcessEven
 
 void HeldProcess::close(const ProcessPump& pump, Source& source) {
   if (source.watched) {
-    // A terminal has another descriptor of ours, and would be watched on.
+    // We have another descriptor of a terminal, so it would still be watched.
     pump.watch(source.fd.get(), *this, false);
     source.watched = false;
   }
@@ -197,7 +197,7 @@ void HeldProcess::close(const ProcessPump& pump, Source& source) {
 }
 
 bool HeldProcess::look(const ProcessPump& pump) {
-  // Before the streams are read: what it had written before its end is there then.
+  // Before the streams are read, so that all it wrote before its end is there.
   const auto& report = process_->ended();
   if (report && !sandbox_.alive()) {
     lose();

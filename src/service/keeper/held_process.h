@@ -26,10 +26,10 @@ namespace glovebox::keeper {
 // take stands still while the sandbox is paused.
 class HeldProcess final : public KeptMemory::Holder {
  public:
-  // Told of its end, with what was asked for; may add to what is said of it, and may be empty.
+  // Called when it ends, with its request; may add to `end`, and may be empty.
   using OnEnd = std::function<void(const ProcessRequest& request, ProcessEvent& end)>;
 
-  // What it says and nobody has heard yet counts as `memory`, which is that of its sandbox.
+  // What it says and nobody has heard yet counts against `memory`, which is its sandbox's.
   static Result<std::shared_ptr<HeldProcess>> start(Sandbox& sandbox,
                                                     ProcessPump& pump,
                                                     std::shared_ptr<KeptMemory> memory,
@@ -41,19 +41,19 @@ class HeldProcess final : public KeptMemory::Holder {
   HeldProcess& operator=(const HeldProcess&) = delete;
   ~HeldProcess() = default;
 
-  // Where a listener is in what the process says. Of output that nobody listens to, the oldest is
-  // dropped beyond kMostKept, or when the sandbox's memory is wanted for something newer; a
-  // listener that is slow holds the process up instead. One thread.
+  // A listener's place in what the process says. While nobody listens, the oldest output is dropped
+  // beyond kMostKept, or when the sandbox's memory is wanted for something newer; a slow listener
+  // holds the process up instead. One thread.
   class Listener {
    public:
-    // From the beginning of what is kept, or from now on. The first of all gets the beginning
-    // anyway: it is for them that it was kept.
+    // From the beginning of what is kept, or from now on. The first listener of all gets the
+    // beginning anyway: it was kept for that one.
     Listener(std::shared_ptr<HeldProcess> process, bool from_start);
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
     ~Listener();
-    // The next event, kEnded at last and then never again; nothing when there is none now. Without
-    // a kEnded nothing comes after the sandbox has ended.
+    // The next event, or nothing if there is none now; kEnded is the last. If the sandbox ends
+    // first, no kEnded comes.
     std::optional<ProcessEvent> next();
     [[nodiscard]] std::uint32_t pid() const { return process_->pid(); }
 
@@ -65,7 +65,7 @@ class HeldProcess final : public KeptMemory::Holder {
   Result<void> signal(int signal);
   // It is a dry run: nothing else may change its sandbox meanwhile.
   [[nodiscard]] bool is_dry_run() const { return request_.dry_run.wanted; }
-  // Waits while the process does not read, for at most a few seconds: kExhausted then.
+  // Waits while the process does not read; kExhausted after a few seconds.
   Result<void> write(std::string_view bytes);
   Result<void> close_stdin();
   Result<void> resize(ProcessRequest::Terminal size);
@@ -75,10 +75,10 @@ class HeldProcess final : public KeptMemory::Holder {
   // When it ended, once it has.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> ended() const;
 
-  // For the pump's thread. Reads what there is, and does what it is time for; false when the
-  // process needs that no more.
+  // For the pump's thread. Reads what there is, and does what is due; false once the process no
+  // longer needs that.
   bool look(const ProcessPump& pump);
-  // When it wants to be looked at again in any case, by the sandbox's clock.
+  // When it must be looked at again at the latest, by the sandbox's clock.
   [[nodiscard]] GuestClock::Base::time_point due() const { return due_; }
   // The sandbox has ended, and nobody will look at it any more.
   void lose();
@@ -95,7 +95,7 @@ class HeldProcess final : public KeptMemory::Holder {
     ProcessEvent event;
     std::uint64_t stamp = 0;
   };
-  // A stream of it that is read here.
+  // A stream of the process that is read here.
   struct Source {
     UniqueFd fd;
     bool watched = false;

@@ -27,9 +27,9 @@ constexpr auto kRemembered = std::chrono::seconds(30);
 constexpr const char* kInlineBytes = "16777216";
 // Of zygotes and of the contexts that wait.
 constexpr const char* kWarmLanguage = "python";
-// Of one that has kept more than that, the memory is given back to the system at its end.
+// If a sandbox has kept more than that, the memory is given back to the system at its end.
 constexpr std::size_t kWorthTrimming = 4UL << 20;
-// What is left at least of the time of one that was resumed.
+// The least time that a resumed sandbox has left.
 constexpr auto kGrace = std::chrono::minutes(5);
 
 Error is_leaving() { return {ErrorCode::kConflict, "the sandbox is being paused", "resume it"}; }
@@ -51,7 +51,7 @@ HeldSandbox::HeldSandbox(std::shared_ptr<Zygote> zygote,
       env_(std::move(env)),
       pump_(std::make_unique<ProcessPump>(*sandbox_)),
       ready_(std::move(ready)) {
-  // As root a guest can write to the whole root, of which a checkpoint has the workspace alone.
+  // As root, a guest can write to the whole root, but a checkpoint has only the workspace.
   if (sandbox_->walls().user == "root") {
     gate_->forbid("its guest is root, and writes outside the workspace could not be taken back");
   }
@@ -80,7 +80,7 @@ void HeldSandbox::hold(LentImages images, bool shared) {
 
 void HeldSandbox::note_oom_kills() {
   const std::uint64_t now = sandbox_->meter().oom_kills();
-  // What a dying one counts may be what it dies of.
+  // What a dying sandbox counts may be what it dies of.
   if (alive()) {
     oom_kills_survived_ = std::exchange(oom_kills_seen_, now);
   }
@@ -111,7 +111,7 @@ std::string HeldSandbox::record() const {
 
 void HeldSandbox::set_lifetime(Lifetime lifetime) {
   const std::scoped_lock lock(mutex_);
-  // The same time again is no new time, whatever the system's clock shows by now.
+  // Setting the same time again changes nothing, whatever the system's clock shows by now.
   if (lifetime.expires != lifetime_.expires) {
     deadline_ = Clock::now() + (lifetime.expires - std::chrono::system_clock::now());
   }
@@ -277,7 +277,7 @@ Result<std::shared_ptr<HeldContext>> HeldSandbox::add(std::string id,
                                                       std::unique_ptr<Context> ready) {
   GB_TRY(has_room_for_context());
   ContextRequest known = request;
-  // Looking a language up takes longer than many a cell, and what waits is of the warm one.
+  // Looking a language up takes longer than many cells, and a waiting context has the warm one.
   known.language = ready ? kWarmLanguage : GB_TRY(language(registry, request.language)).id;
   known.env = env_;
   known.env.insert(known.env.end(), request.env.begin(), request.env.end());
@@ -295,7 +295,7 @@ Result<ContextInfo> HeldSandbox::create_context(const Registry& registry,
   {
     const std::scoped_lock lock(mutex_);
     const std::string id = "c" + std::to_string(next_context_++);
-    // The one that waits is as a new one is, in the workspace; its environment comes with each
+    // The waiting context is like a new one, in the workspace; its environment comes with each
     // execution.
     const bool takes_ready = ready_ && request.language == kWarmLanguage && request.cwd.empty();
     made = GB_TRY(add(id, registry, request, takes_ready ? std::move(ready_) : nullptr));

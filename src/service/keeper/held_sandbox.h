@@ -42,7 +42,8 @@ namespace glovebox::keeper {
 Command agent_command(const Language& language, const std::string& agents, const Limits& limits);
 
 // What the keeper enforces by itself, whether a daemon is there or not. The time that is left is
-// measured from when it is set, by a clock that nobody sets: a jump of the system's ends nothing.
+// measured from when it is set, by a clock that nobody can set: a jump of the system's clock ends
+// nothing.
 struct Lifetime {
   SystemTime expires{};
   OnTimeout on_timeout = OnTimeout::kKill;
@@ -62,26 +63,26 @@ class HeldSandbox {
   HeldSandbox& operator=(const HeldSandbox&) = delete;
   ~HeldSandbox();
 
-  // Disk images that it has, for as long as it lives; `shared` says that it can write to others'.
-  // To be called once, before anybody else knows of it.
+  // Disk images that it has, for as long as it lives; `shared` says that it can write to some that
+  // are not its own. To be called once, before anybody else knows of it.
   void hold(LentImages images, bool shared);
-  // That it shows another root than the host's, and what of templates must stay while it lives. To
-  // be called once, before anybody else knows of it.
+  // What it shows of a template, and the content that must stay while it lives. To be called once,
+  // before anybody else knows of it.
   void show_template(const TemplateOrder& shown, std::vector<UniqueFd> contents);
   // Its way out, which ends with it. To be called once, before anybody else knows of it.
   void let_out(std::unique_ptr<HeldNetwork> network) { network_ = std::move(network); }
-  // What ends the relay to package indexes in it, which is not to outlive it. To be called once,
+  // What ends the relay to package indexes in it, which must not outlive it. To be called once,
   // before anybody else knows of it.
   void relay_indexes(UniqueFd relay) { index_relay_ = std::move(relay); }
   // Verdicts of its contexts say which files have changed. To be called once, before anybody else
   // knows of it.
   void list_changes() { files_ = std::make_unique<ChangedFiles>(*sandbox_); }
-  // Nothing where it has none.
+  // Null if it has none.
   [[nodiscard]] HeldNetwork* network() const { return network_.get(); }
-  // Who runs its contexts (files/users.h), as the image that it shows says; empty: whoever runs
-  // everything. To be called once, before anybody else knows of it.
+  // The user that runs its contexts (files/users.h), as the image that it shows says; empty: the
+  // one that runs everything. To be called once, before anybody else knows of it.
   void run_as(std::string user) { image_user_ = std::move(user); }
-  // Told of each process of a client's that has ended, in any thread. To be called once, before
+  // Called, in any thread, for each process of a client's that has ended. To be called once, before
   // anybody else knows of it.
   using OnProcessEnd = std::function<void(const ProcessRequest& request, const ProcessEvent& end)>;
   void tell_ends(OnProcessEnd on_end) { on_end_ = std::move(on_end); }
@@ -94,40 +95,41 @@ class HeldSandbox {
   [[nodiscard]] bool alive() const { return sandbox_->alive(); }
   // To be called several times a second, by one thread.
   void note_oom_kills();
-  // Of one that nobody ended. The kernel's only when it killed for memory since the round before
-  // the last of note_oom_kills(): what it killed earlier, the sandbox has survived.
+  // Of a sandbox that nobody ended. kOutOfMemory only if the kernel killed for memory since the
+  // round before the last of note_oom_kills(): the sandbox has survived what it killed earlier.
   [[nodiscard]] EndReason cause_of_death() const;
 
-  // What the daemon wants to find again, in words of its own.
+  // What the daemon wants to find again, in a form of its own.
   void set_record(std::string record);
   [[nodiscard]] std::string record() const;
 
   void set_lifetime(Lifetime lifetime);
   [[nodiscard]] Lifetime lifetime() const;
-  // A paused one waits for whoever resumes it, without end.
+  // Never while it is paused: it waits without limit to be resumed.
   [[nodiscard]] bool overdue() const;
 
-  // Stopped: nothing of the guest's runs until resume(), and the time that its executions and
-  // processes may take stands still. resume() gives one whose time ran out while it
-  // slept a little more, or it would be paused again at once.
+  // pause() stops it: nothing of the guest's runs until resume(), and the time that its executions
+  // and processes may take stands still. If its own time ran out meanwhile, resume() gives it a
+  // little more, or it would be paused again at once.
   Result<void> pause();
   Result<void> resume();
   [[nodiscard]] bool paused() const { return sandbox_->paused(); }
 
-  // Writes it, with its contexts and all that their code has started, into a new directory. It has
-  // ended then. kConflict while a context executes or a client's process lives, and kUnsupported
-  // where its tier cannot: it goes on as before. After any other error it is lost.
+  // Writes it, with its contexts and all that their code has started, into a new directory. The
+  // sandbox has then ended. kConflict while a context executes or a client's process lives, and
+  // kUnsupported if its tier cannot do it: then it continues as before. After any other error it
+  // may be lost.
   Result<void> save(const std::string& directory);
-  // The same, but it goes on, and so do its contexts, which are busy meanwhile.
+  // The same, but it continues, and so do its contexts, which are busy meanwhile.
   Result<void> copy(const std::string& directory);
-  // To be called once, on one that was loaded from there, before anybody else knows of it: it has
-  // its contexts again, and what the keeper had started in it ends.
+  // To be called once, on a sandbox that was loaded from there, before anybody else knows of it: it
+  // gets its contexts back, and what the keeper had started in it ends.
   Result<void> wake(const Registry& registry, const std::string& directory);
 
-  // Everything in it is killed; those who wait for something of it learn so.
+  // Kills everything in it; callers that wait for something in it learn so.
   void kill();
 
-  // As Sandbox's: also where no execution looks, and in its realm.
+  // As Sandbox's, for it and its realm: also while no execution does this itself.
   void end_hoarders() {
     (void)sandbox_->end_hoarders();
     if (zygote_) {
@@ -137,7 +139,7 @@ class HeldSandbox {
 
   Result<SandboxUsage> usage();
 
-  // What a dry run has changed that waits for a decision, as JSON; nothing where there is none.
+  // What the dry run that waits for a decision has changed, as JSON; nothing if there is none.
   [[nodiscard]] std::optional<std::string> undecided() const;
   // kConflict while there is a dry run.
   Result<DryRunGate::Pass> change() { return gate_->enter(); }
@@ -145,7 +147,7 @@ class HeldSandbox {
   Result<void> decide(std::string_view dry_run,
                       const DryRunDecision& decision,
                       const Patience& patience);
-  // The time of a dry run is over. A paused sandbox cannot take it back.
+  // The time of a dry run is over. False while paused: a paused sandbox cannot take it back.
   [[nodiscard]] bool has_expired_dry_run() const;
 
   Result<ContextInfo> create_context(const Registry& registry,
@@ -155,16 +157,16 @@ class HeldSandbox {
   Result<std::shared_ptr<HeldContext>> context(const Registry& registry, std::string_view id);
   [[nodiscard]] std::vector<ContextInfo> contexts() const;
   Result<void> delete_context(std::string_view id);
-  // Of one of the last contexts that were deleted; nothing of others.
+  // How one of the last contexts that were deleted ended; nothing for others.
   [[nodiscard]] std::optional<Ending> context_ending(std::string_view id) const;
   Result<ContextInfo> fork_context(std::string_view id,
                                    std::uint32_t checkpoint,
                                    const Patience& patience);
 
-  // A dry run is concluded with the end of the process, which says what it has changed.
+  // A dry run is concluded when the process ends; that event says what it has changed.
   Result<std::shared_ptr<HeldProcess>> start_process(const ProcessRequest& request);
   Result<std::shared_ptr<HeldProcess>> process(std::uint32_t pid) const;
-  // Tells it what its process, one of this sandbox's, says from now on.
+  // Tells the follower what its process, one of this sandbox's, says from now on.
   void follow(std::unique_ptr<Follower> follower) { pump_->add(std::move(follower)); }
   [[nodiscard]] std::vector<ProcessInfo> processes() const;
 
@@ -179,7 +181,7 @@ class HeldSandbox {
                                            std::unique_ptr<Context> ready);
   [[nodiscard]] HeldContext::Shared shared();
   [[nodiscard]] Result<Language> language(const Registry& registry, std::string_view name) const;
-  // What its contexts are to be found by; nobody uses them while it is held.
+  // How to find its contexts again; nobody uses them while this is held.
   struct AtRest {
     std::vector<HeldContext::AtRest> turns;
     std::string told;
@@ -189,7 +191,7 @@ class HeldSandbox {
   // The registry must outlive it.
   HeldContext::Starter starter(const Registry& registry, const ContextRequest& request);
   [[nodiscard]] std::shared_ptr<HeldContext> find(std::string_view id) const;
-  // Require the mutex. Of processes the living count; those that have ended go for them.
+  // Require the mutex. Only living processes count; those that have ended make room for them.
   [[nodiscard]] Result<void> has_room_for_context() const;
   Result<void> make_room_for_process();
   Result<std::shared_ptr<HeldProcess>> start_admitted(const ProcessRequest& request);
@@ -223,7 +225,7 @@ class HeldSandbox {
   std::uint32_t next_context_ = 1;
   std::deque<std::pair<std::string, SystemTime>> deleted_contexts_;  // Oldest first.
   std::map<std::uint32_t, std::shared_ptr<HeldProcess>> processes_;
-  std::size_t starting_ = 0;  // Processes that are not among those yet.
+  std::size_t starting_ = 0;  // Processes that are not in processes_ yet.
   bool leaving_ = false;      // It is being saved, and takes nothing new.
 };
 

@@ -148,7 +148,7 @@ Result<void> HeldSandbox::wake(const Registry& registry, const std::string& dire
     if (const json& resting = each.at("resting"); resting.is_object()) {
       auto woken = Context::wake(*sandbox_, to_resting(resting));
       if (!woken) {
-        continue;  // Its code can bring that about; it is no matter of the others.
+        continue;  // Its code can cause that; it does not concern the others.
       }
       context = std::move(woken).value();
     }

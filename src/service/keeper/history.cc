@@ -21,7 +21,7 @@ constexpr std::size_t kMostSource = 1UL << 20;
 constexpr std::size_t kMostText = 48UL << 20;
 constexpr std::chrono::seconds kPatience{10};
 
-// Of our memory; what a program says of itself in short pieces costs more than its bytes.
+// What a cell takes of our memory: output in short pieces costs more than its bytes.
 std::size_t size_of(const nb::Cell& cell) {
   std::size_t size = sizeof(nb::Cell) + cell.source.size();
   for (const nb::Output& output : cell.outputs) {
@@ -36,7 +36,7 @@ std::size_t size_of(const nb::Cell& cell) {
   return size;
 }
 
-// As text with escapes, whether JSON or HTML: an upper bound that is cheap to have.
+// As text with escapes, whether JSON or HTML: an upper bound that is cheap to compute.
 std::size_t written_size(std::string_view text) {
   std::size_t size = 0;
   for (const char letter : text) {

@@ -25,16 +25,15 @@ class History final : public KeptMemory::Holder {
   History& operator=(const History&) = delete;
   ~History() = default;
 
-  // What is kept of the source of a cell: of a very long one the beginning, and a line that says
-  // so.
+  // What is kept of a cell's source: if it is very long, the beginning and a line that says so.
   static std::string source_to_keep(const std::string& source);
 
-  // One that is finished. Beyond 1,000 of them, or when the sandbox's memory is wanted for
-  // something newer, the oldest go.
+  // Adds a finished cell. Beyond 1,000 cells, or when the sandbox's memory is wanted for something
+  // newer, the oldest go.
   void add(glovebox::notebook::Cell cell);
 
-  // As a document that begins by saying how many cells are missing, if any are. Of a sandbox one is
-  // written at a time: kExhausted for who has waited too long.
+  // Writes a document that begins by saying how many cells are missing, if any are. A sandbox
+  // writes one at a time: kExhausted after waiting too long for the others.
   [[nodiscard]] Result<std::string> write(const std::string& language) const;
 
   [[nodiscard]] std::optional<std::uint64_t> oldest() const override;

@@ -12,7 +12,7 @@
 namespace glovebox::keeper {
 namespace {
 
-// The input, the output and the expected output lie in a checker's sandbox, and count there.
+// The input, the output and the expected output are in a checker's sandbox, and count there.
 constexpr Bytes kCheckerMemory = 1536_MiB;
 constexpr Bytes kCheckerDisk = 1_GiB;
 
@@ -56,7 +56,7 @@ Result<nlohmann::json> judge_cases(const JudgeRequest& request, CallContext& con
   options.comparison = GB_TRY(judge::parse_comparison(request.compare));
   options.jobs = jobs;
   options.stop_at_first = request.stop_at_first;
-  // The caller's going closes its end, which makes ours readable: nobody else will ever have the
+  // If the caller goes, its end closes, which makes ours readable: nobody else will have the
   // answer.
   options.cancel_fd = context.socket;
   if (request.program.limits.output) {

@@ -25,7 +25,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the end of all sandboxes is waited for; it goes on afterwards.
+// How long to wait for the end of all sandboxes; it continues afterwards.
 constexpr auto kEndPatience = 20s;
 // Connections of one sandbox that the journal knows by their hosts.
 constexpr std::size_t kMostConnections = 50;
@@ -83,7 +83,7 @@ Result<std::unique_ptr<Keeper>> Keeper::start(KeeperOptions options) {
 
 namespace {
 
-// The user that the sandbox runs as has a workspace to write to, and a home.
+// Gives the user that the sandbox runs as a workspace to write to, and a home.
 Result<void> give_workspace(Sandbox& sandbox, const CreateOrder& order) {
   RunOptions options;
   options.limits = sandbox.limits();
@@ -195,7 +195,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
       order.limits.disk.count == usual.disk.count && order.limits.inodes == usual.inodes) {
     auto from = pool(order);
     if (!from && first_choice_can(order.tier, &TierTraits::forks_own_interpreters)) {
-      return std::move(from).error();  // It makes them in no other way.
+      return std::move(from).error();  // The tier makes them in no other way.
     }
     auto claimed = from ? from.value()->claim() : std::move(from).error();
     if (from && !claimed && claimed.error().code() != ErrorCode::kUnsupported) {
@@ -220,7 +220,7 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::make(const CreateOrder& order,
   if (!order.images.empty()) {
     lent = GB_TRY(images_.lend(order.images, spec));
     const auto own = std::ranges::find(order.images, order.home, &ImageOrder::target);
-    // Only one that was made for this sandbox, under its name, may go with it.
+    // Only an image that was made for this sandbox, under its name, may be removed with it.
     lent.workspace = own == order.images.end() || order.id.empty() ? std::string() : own->image;
   }
   auto sandbox = GB_TRY(Sandbox::create(spec, order.tier));
@@ -302,16 +302,16 @@ Result<std::shared_ptr<HeldSandbox>> Keeper::create(const CreateOrder& wanted,
          .details = details.dump()});
   });
   {
-    // Under the lock: the next daemon's list has it, or its maker was seen to be gone.
+    // Under the lock: either the next daemon's list has it, or we have seen that its maker is gone.
     const std::scoped_lock lock(mutex_);
     if (!still_wanted()) {
       return Error(ErrorCode::kUnavailable, "the request for this sandbox was canceled");
     }
-    endings_.forget(held->id());  // Of one that is made again over what it left on disk.
+    endings_.forget(held->id());  // If it is made again from what it left on disk.
     sandboxes_[std::string(held->id())] = {.sandbox = held, .tenant = order.tenant};
   }
   if (!order.saved.empty() && !order.copied) {
-    // What it did once it shall not do again.
+    // What the sandbox did once must not happen again.
     (void)sys::remove_tree(order.saved);
   }
   return held;
@@ -423,7 +423,7 @@ Result<void> Keeper::write_memory(std::string_view id,
       found != sandboxes_.end() && found->second.sandbox == held) {
     found->second.saving = false;
     if (saved && !goes_on) {
-      note_connections(found->second);  // It begins anew with its next keeper.
+      note_connections(found->second);  // The record begins anew with its next keeper.
       sandboxes_.erase(found);
     }
   }

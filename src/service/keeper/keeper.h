@@ -42,46 +42,47 @@ namespace glovebox::keeper {
 
 // What a sandbox is made of, when it is made.
 struct CreateOrder {
-  std::string tenant{};  // Whose it is: what waits for it waits beside other tenants' only.
+  std::string tenant{};  // Whose it is: what waits for it holds up no other tenant.
   std::string home{kWorkspace};
   std::string user = "guest";
   bool as_root = false;  // Then no warm interpreter waits for it.
   bool nested = false;   // Likewise.
-  std::string run_as{};  // Of one with root: whose the workspace is (files/users.h); empty: root's.
+  std::string run_as{};  // With root: who owns the workspace (files/users.h); empty: root.
   bool sudo = false;     // Likewise: SandboxSpec::user_may_sudo.
-  // Whom the image that it shows wants to run everything, contexts too. Where there are ids for
-  // several users and a tier that can, that is `run_as` with root inside; else it is the guest.
+  // The user that the image it shows wants to run everything, contexts too. If there are ids for
+  // several users and the tier can, this becomes `run_as` with root inside; otherwise it is the
+  // guest.
   std::string image_user{};
   Limits limits;
   Environment env;
   TierWish tier;
   Lifetime lifetime;
   std::string id{};  // Empty: a random one.
-  // What it has on disk. One at `home` is its own, and ends with it when it is killed or its time
-  // is over; it stays when it ends in any other way.
+  // What it has on disk. The image at `home` is its own, and is removed when the sandbox is killed
+  // or its time is over; it stays when the sandbox ends in any other way.
   std::vector<ImageOrder> images{};
   TemplateOrder shows{};
   std::optional<NetworkOrder> network{};  // None: it reaches nothing.
   bool lists_files = false;               // Verdicts of its contexts say which files have changed.
   GuestRules rules{};                     // With rules, no warm interpreter waits for it.
-  // Whose sockets are among the mounts of `shows`: for these a relay runs inside, where the tier
-  // has a loopback for it.
+  // Their sockets are among the mounts of `shows`: a relay to them runs inside, if the tier has a
+  // loopback for it.
   std::vector<PackageIndex> indexes{};
-  // A directory that save() has written, which this continues, under its `id`; it is removed once
-  // that lives. Empty: a new sandbox.
+  // A directory that save() has written, which the sandbox continues, under its `id`; it is removed
+  // once the sandbox lives. Empty: a new sandbox.
   std::string saved{};
-  bool copied = false;  // copy() has written it: it stays.
+  bool copied = false;  // copy() has written `saved`: it stays.
 };
 
-// The order with what becomes of its `image_user` on this machine.
+// The order, with its `image_user` resolved for this machine.
 CreateOrder with_image_user(CreateOrder order);
 
 struct KeeperOptions {
   std::string directory{};      // The data directory, beyond which nothing is mounted or changed.
   std::size_t least_ready = 2;  // Sandboxes that wait, for each kind that is asked for.
   std::size_t most_ready = 32;
-  std::optional<uid_t> daemon{};  // The daemon's user, where it is another than ours.
-  bool stays = false;             // Also when nobody has wanted anything for a while.
+  std::optional<uid_t> daemon{};  // The daemon's user, if that is not ours.
+  bool stays = false;             // Even when nobody has wanted anything for a while.
 };
 
 // Safe to use from several threads.
@@ -92,45 +93,45 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
   ~Keeper();  // Ends every sandbox.
 
-  // `record` is for the daemon to find again. kExhausted when there are too many, or when few
-  // descriptors are left. Nothing is made where `still_wanted` says no at the
-  // end of the work: nobody would ever ask for one whose daemon died meanwhile.
+  // `record` is for the daemon to find again. kExhausted if there are too many sandboxes, or few
+  // descriptors are left. Nothing is made if `still_wanted` says no at the end of the work: nobody
+  // would ever ask for a sandbox whose daemon died meanwhile.
   Result<std::shared_ptr<HeldSandbox>> create(const CreateOrder& wanted,
                                               std::string record,
                                               const std::function<bool()>& still_wanted);
   Result<std::shared_ptr<HeldSandbox>> find(std::string_view id);
-  // Makes pools for sandboxes like these, in a thread of its own, and tries again what cannot be
-  // made; only the last such wish counts.
+  // Makes pools for sandboxes like these, in a thread of its own, and tries again those that cannot
+  // be made; only the last call counts.
   void warm_up(std::vector<CreateOrder> usual);
-  // Removes the pieces of templates that are not in `used` and that no sandbox holds. What waits to
-  // become a sandbox of one that is not in `named` ends: nobody asks for more of them.
+  // Removes the pieces of templates that are not in `used` and that no sandbox holds. Waiting
+  // sandboxes that show a piece that is not in `named` end: nobody asks for more of them.
   Result<void> sweep_contents(const std::set<std::string>& named,
                               const std::set<std::string>& used);
   [[nodiscard]] std::vector<std::shared_ptr<HeldSandbox>> all();
-  // Empty where there is no such sandbox.
+  // Empty if there is no such sandbox.
   [[nodiscard]] std::string tenant_of(std::string_view id);
   // Before descriptors are opened for something new: see DescriptorBudget::admit().
   Result<void> admit(std::size_t descriptors) { return descriptors_.admit(descriptors); }
-  // With its workspace on disk.
+  // Ends the sandbox, and removes its workspace on disk.
   Result<void> kill(std::string_view id);
   // Writes the sandbox with its memory to the directory `to`, which is not there yet, and forgets
-  // it. kConflict while code or a client's process runs in it, kExhausted where the disk has not
-  // `room`; in these cases, and where its tier cannot, it goes on as before.
+  // it. kConflict while code or a client's process runs in it, kExhausted if the disk does not have
+  // `room`; in these cases, and if its tier cannot do it, the sandbox continues as before.
   Result<void> save(std::string_view id, const std::string& to, Bytes room);
-  // The same, but it goes on in every case in which it lives. What is written is for this keeper
-  // alone, and for as long as it lives.
+  // The same, but the sandbox continues in every case in which it lives. What is written is for
+  // this keeper alone, and only while the keeper lives.
   Result<void> copy(std::string_view id, const std::string& to, Bytes room);
-  // For this reason; its workspace on disk stays.
+  // Ends the sandbox for this reason; its workspace on disk stays.
   Result<void> end(std::string_view id, EndReason reason);
-  // The same for all, and what waits for a run ends as well. Returns how many there were, without
-  // those that waited.
+  // The same for all, and for the sandboxes that wait for a run. Returns how many there were,
+  // without those that waited.
   std::size_t end_all(EndReason reason);
 
   // Asks for the end of all of this; stop_fd() becomes readable.
   void stop();
   [[nodiscard]] int stop_fd() const { return stop_.get(); }
 
-  // In each pool of warm_up() a sandbox waits, or there can be none here: what it takes is missing.
+  // In each pool of warm_up() a sandbox waits, or none can here: what it takes is missing.
   [[nodiscard]] bool is_warm() const { return warm_; }
   [[nodiscard]] PoolShelf& pools() { return pools_; }
 
@@ -141,16 +142,16 @@ class Keeper {
   [[nodiscard]] const Registry& registry() const { return registry_; }
   [[nodiscard]] HeldImages& images() { return images_; }
   [[nodiscard]] const OwnPaths& paths() const { return paths_; }
-  // What the journal is to know of what only the keeper has seen.
+  // What only the keeper has seen, for the journal.
   [[nodiscard]] Happenings& happenings() { return happenings_; }
-  // How a sandbox of this keeper ended; nothing of one that lives, or that it never had.
+  // How a sandbox of this keeper ended; nothing if it lives, or this keeper never had it.
   std::optional<Ending> ending(std::string_view id);
   // When it started: what is older was another keeper's.
   [[nodiscard]] SystemTime started() const { return started_; }
-  // For the operator: standard error, which is keeper.log in the data directory where a daemon
-  // started the keeper.
+  // For the operator: standard error, which is keeper.log in the data directory if a daemon started
+  // the keeper.
   [[nodiscard]] Log& log() { return log_; }
-  // Those who follow a process; each takes a socket and no thread.
+  // Callers that follow a process; each takes a socket and no thread.
   [[nodiscard]] CallBudget& followers() { return followers_; }
   [[nodiscard]] std::optional<uid_t> daemon_user() const { return options_.daemon; }
   [[nodiscard]] bool stays() const { return options_.stays; }
@@ -159,14 +160,14 @@ class Keeper {
   // Removes its workspace on disk, when it has one: it will never be wanted again.
   void discard_workspace(const HeldSandbox& sandbox);
   struct Held;
-  // Off the books, with the reason.
+  // Takes it off the books, and notes the reason.
   Result<Held> take_out(std::string_view id, EndReason reason);
   // Ends what is off the books, and notes what it has connected to.
   void bury(const Held& held);
   void note_connections(const Held& held);
   Keeper(KeeperOptions options, Registry registry, OwnPaths paths);
-  // What a sandbox and its interpreters see beside the system: of the live languages, and of a
-  // template.
+  // What a sandbox and its interpreters see besides the system: the mounts of the live languages,
+  // and of a template.
   std::vector<Mount> mounts_of(const TemplateOrder& shows);
   Result<SandboxSpec> spec_of(const CreateOrder& order, const EdgeCredentials& credentials);
   // Whether sandboxes are made ahead for this order, with a context in them.
@@ -184,14 +185,14 @@ class Keeper {
                             bool goes_on);
   void keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wish);
   bool warm(const CreateOrder& order);
-  // Of one that is dead or overdue, under mutex_.
+  // For a sandbox that is dead or overdue. Requires: mutex_ is held.
   void note_end(std::string_view id, const HeldSandbox& sandbox);
   struct Held {
     std::shared_ptr<HeldSandbox> sandbox;
     std::string tenant;
     bool pausing = false;     // A job of chores_ does it.
     bool discarding = false;  // Likewise.
-    bool saving = false;      // save() is at it, and says what becomes of it.
+    bool saving = false;      // write_memory() is writing it, and decides what becomes of it.
   };
   using HeldById = std::map<std::string, Held, std::less<>>;
   void watch();
@@ -203,7 +204,7 @@ class Keeper {
 
   const KeeperOptions options_;
   const Registry registry_;
-  // Of all live languages: they are many files to parse, and none changes meanwhile.
+  // The mounts of all live languages: there are many files to parse, and none changes meanwhile.
   std::once_flag live_mounts_found_;
   std::vector<Mount> live_mounts_;
   const OwnPaths paths_;
@@ -217,7 +218,7 @@ class Keeper {
   CallBudget followers_{{.all = 24'576, .of_tenant = 12'288, .of_sandbox = 12'288}};
 
   PoolShelf pools_{[this](const std::string& pool, std::string_view what) {
-    // One that we ourselves keep from starting at our end is no news.
+    // A pool that we ourselves stop from starting when we end is no news.
     if (!warming_stop_.stop_requested()) {
       log_.warning(pool + ": " + std::string(what));
     }
@@ -231,7 +232,7 @@ class Keeper {
   HeldById sandboxes_;
   bool stopping_ = false;
   std::stop_source warming_stop_;
-  std::uint64_t warm_wish_ = 0;  // Of the warmer that is to go on.
+  std::uint64_t warm_wish_ = 0;  // Of the warmer that should continue.
   std::thread watcher_;
   std::thread sweeper_;
   std::thread hoard_watcher_;

@@ -45,7 +45,7 @@ std::set<std::string> texts(const json& arguments, const char* name) {
 
 Result<json> warm(const json&, CallContext& context) { return json(context.keeper.is_warm()); }
 
-// Of those of "sandboxes" that have ended here, how; and since when that is known.
+// How those of "sandboxes" that have ended here did so, and since when this keeper knows.
 Result<json> endings(const json& arguments, CallContext& context) {
   json ended = json::object();
   for (const json& id : object_in(arguments, "sandboxes")) {
@@ -81,7 +81,7 @@ Result<json> warm_up(const json& arguments, CallContext& context) {
   return json();
 }
 
-// What the journal wants to know of sandboxes that are made from now on.
+// Watches the guests of sandboxes that are made from now on, for the journal.
 Result<json> watch(const json&, CallContext&) {
   watch_calls();
   return json();
@@ -97,7 +97,7 @@ Result<json> sweep_contents(const json& arguments, CallContext& context) {
   return json();
 }
 
-// Or an archive of one: the builder sees which.
+// Or makes an archive of one: the builder sees which.
 Result<json> build_template(const json& arguments, CallContext& context) {
   auto built = run_in_builder({.request = arguments,
                                .directory = context.keeper.paths().directory(),

@@ -17,13 +17,13 @@ using namespace std::chrono_literals;
 // take.
 constexpr auto kWarmEvery = 2s;
 constexpr auto kWarmPatience = 2s;
-// Run in each context that waits: the first use of a library costs more than the others.
-// What pandas touches is most of what first cells touch; it is loaded already where it is at all.
+// Run in each context that waits: the first use of a library costs more than the others. What
+// pandas touches is most of what first cells touch; if it is installed, it is loaded already.
 constexpr const char* kWarmUp =
     "(lambda pd: pd.DataFrame({'a': [1, 2, 3]}).a.sum() if pd else 1 + 1)"
     "(__import__('sys').modules.get('pandas'))";
 
-// How long a sandbox waits for a claim in a tier in which one is as large as a machine.
+// How long a sandbox waits to be claimed, in a tier where each is as large as a machine.
 constexpr std::chrono::minutes kIdleMachine{5};
 
 // Empty: that of realms.
@@ -76,7 +76,7 @@ Result<PoolSpec> Keeper::started_pool(const CreateOrder& order, const std::strin
   return spec;
 }
 
-// Languages' own variables hold for each of their contexts, so they are no matter of the sandbox.
+// Each context gets its language's own variables, so they do not concern the sandbox.
 Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
   const PoolKind kind{.home = order.home,
                       .shows = order.shows,
@@ -89,7 +89,7 @@ Result<std::shared_ptr<ContextPool>> Keeper::pool(const CreateOrder& order) {
     if (!kind.tier.empty()) {
       return started_pool(order, kind.tier);
     }
-    // What is installed in another root shows when it is started there.
+    // What another root has installed turns out when it is started there.
     const Language python =
         GB_TRY(order.shows.root.empty() ? find_live_language(registry_, "python")
                                         : registry_.find("python"));
@@ -135,8 +135,8 @@ void Keeper::warm_up(std::vector<CreateOrder> usual) {
   }
   warm_ = false;
   usual_ = std::move(usual);
-  // Beside the first calls: what needs none of it is answered at once, and what needs it waits for
-  // the lock of the pool.
+  // Runs beside the first calls: those that need no pool are answered at once, and those that do
+  // wait for its lock.
   warmer_ = std::thread([this, orders = usual_, wish] { keep_trying(orders, wish); });
 }
 
@@ -161,7 +161,7 @@ void Keeper::keep_trying(const std::vector<CreateOrder>& usual, std::uint64_t wi
   }
 }
 
-// False where a later try may succeed.
+// False if a later try may succeed.
 bool Keeper::warm(const CreateOrder& order) {
   if (!comes_from_pool(order)) {
     return true;  // Here every sandbox is made when it is asked for.

@@ -17,9 +17,9 @@ using namespace std::chrono_literals;
 
 // How often the watcher looks for sandboxes whose time is over, and for dead ones.
 constexpr auto kWatchEvery = 100ms;
-// What a busy kernel would not let go of when its sandbox ended is tried again.
+// How often to try again to remove what a busy kernel held on to when its sandbox ended.
 constexpr auto kSweepEvery = 30s;
-// How long what executes is waited for before a dry run whose time is over is taken back.
+// How long to wait for what executes before a dry run whose time is over is taken back.
 constexpr auto kDiscardPatience = 60s;
 
 }  // namespace
@@ -40,7 +40,8 @@ void Keeper::watch() {
   }
 }
 
-// In a thread of its own: what does not go at once is waited for, and no timeout may wait for that.
+// In a thread of its own: it waits for what cannot be removed at once, and timeouts must not wait
+// for that.
 void Keeper::sweep() {
   for (;;) {
     {
@@ -84,7 +85,7 @@ void Keeper::end_idle_images() {
   }
 }
 
-// Where it cannot be taken back the sandbox ends: nobody has agreed to what it is now.
+// If it cannot be taken back, the sandbox ends: nobody has agreed to what it is now.
 void Keeper::discard_expired(HeldSandbox& sandbox, const std::string& tenant) {
   const auto told = sandbox.undecided();
   const std::string id = nlohmann::json::parse(told.value_or("{}"), nullptr, false).value("id", "");

@@ -4,7 +4,7 @@
 namespace glovebox::keeper {
 namespace {
 
-// How much more than needed is dropped, so that not every byte that comes has others dropped.
+// How much more than needed is dropped, so that not every new byte causes a drop.
 constexpr std::size_t kSlack = 4UL << 20;
 
 }  // namespace

@@ -2,7 +2,7 @@
 // KeptMemory: what the keeper remembers of one sandbox, in bytes of its own memory.
 //
 // Histories, logs of executions and output that nobody has read are what a guest said, so a guest
-// can make as much of it as it likes. Of all of it together a sandbox has a fixed number of bytes;
+// can make as much of it as it likes. A sandbox has a fixed number of bytes for all of it together;
 // beyond that, the oldest goes.
 #pragma once
 
@@ -21,13 +21,14 @@ namespace glovebox::keeper {
 class KeptMemory {
  public:
   static constexpr std::size_t kMostRemembered = 32UL << 20;
-  // With what cannot go, because it is under way to somebody: no more than that is accepted.
+  // Including what cannot be dropped, because it is on its way to somebody: no more is accepted.
   static constexpr std::size_t kMost = 96UL << 20;
-  // What a holder drops at once, at least, where it has that much.
+  // The least that a holder drops at once, if it has that much.
   static constexpr std::size_t kPiece = 256UL << 10;
 
-  // Keeps something, and can drop the oldest of it. Its calls come from any thread; they may wait
-  // for the holder's own lock, but must not call KeptMemory but for Share::remove() and stamp().
+  // Keeps something, and can drop the oldest of it. Its functions are called from any thread; they
+  // may wait for the holder's own lock, but must not call anything of KeptMemory except
+  // Share::remove() and stamp().
   class Holder {
    public:
     // The stamp of the oldest that it may drop; nothing when there is none.
@@ -38,7 +39,8 @@ class KeptMemory {
     ~Holder() = default;
   };
 
-  // What one holder keeps. A member of the holder, after all that its two calls use.
+  // What one holder keeps. A member of the holder, declared after all that the holder's two
+  // functions use.
   class Share {
    public:
     Share(std::shared_ptr<KeptMemory> memory, Holder& holder);
@@ -76,7 +78,7 @@ class KeptMemory {
 
   // Later ones are larger.
   [[nodiscard]] std::uint64_t stamp() { return ++last_stamp_; }
-  // Whoever can wait with more should.
+  // If so, holders that can wait with more should.
   [[nodiscard]] bool is_full() const { return total_ > kMostRemembered; }
   // The most that it ever was.
   [[nodiscard]] std::size_t peak() const { return peak_; }

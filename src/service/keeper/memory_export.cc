@@ -35,10 +35,10 @@ Result<std::string> format_of(std::string_view tier) {
   return GB_TRY(tier_named(tier))->memory_format();
 }
 
-// Copies `size` bytes from where `content` stands.
+// Copies `size` bytes from the current position of `content`.
 Result<void> take_file(const json& file, int content, const std::string& to) {
   const std::string name = file.at("name");
-  // Whoever has the key may sign anything, and is not root here for that.
+  // A holder of the key may sign anything, but is not therefore root here.
   if (name.empty() || name == "." || name == ".." || name.contains('/')) {
     return Error(ErrorCode::kInvalid, "'" + printable(name) + "' is not the name of a saved file");
   }
@@ -126,7 +126,7 @@ Result<void> import_memory(const ExportKey& key,
                  "copy the file keys/export-key from the data directory of the daemon that "
                  "exported it into this daemon's");
   }
-  // From here on it is what a keeper has written.
+  // From here on, the manifest is known to be what a keeper has written.
   const json order = json::parse(manifest);
   const std::string wrote = order.at("memory_format");
   const std::string here = GB_TRY(format_of(order.at("tier").get<std::string>()));

@@ -18,8 +18,8 @@ struct MemoryExport {
   std::vector<UniqueFd> files;  // In the order of the manifest; for reading.
 };
 
-// Of the directory `saved`, which holds what its seal says or that is kInvalid. `order` is JSON of
-// the daemon's that says what else the sandbox was made with; it is the manifest's "sandbox".
+// Exports the directory `saved`; kInvalid if it does not hold what its seal says. `order` is the
+// daemon's JSON that says what else the sandbox was made with; it is the manifest's "sandbox".
 Result<MemoryExport> export_memory(const ExportKey& key,
                                    const std::string& saved,
                                    std::string_view tier,
@@ -27,8 +27,8 @@ Result<MemoryExport> export_memory(const ExportKey& key,
 
 // Writes the files of `manifest`, which follow each other from the beginning of `content`, into the
 // directory `to`, which must not be there yet. Nothing of the manifest is read before its signature
-// holds: kRefused where it does not. kUnsupported where another program than this machine's wrote
-// the memory; kInvalid where the content is not what was signed, and then nothing is left.
+// is verified: kRefused if it is wrong. kUnsupported if another program than this machine's wrote
+// the memory; kInvalid if the content is not what was signed, and then nothing is left.
 Result<void> import_memory(const ExportKey& key,
                            std::string_view manifest,
                            std::string_view signature,

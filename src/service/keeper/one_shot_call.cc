@@ -29,8 +29,8 @@ Result<Language> installed(Language language) {
   return language;
 }
 
-// The language that a request names, or else that of its file. What is installed in another root
-// shows when it is started there.
+// The language that a request names, or else that of its file. What another root has installed
+// turns out when it is started there.
 Result<Language> language_of(const RunRequest& request,
                              bool has_other_root,
                              const CallContext& context) {
@@ -41,7 +41,7 @@ Result<Language> language_of(const RunRequest& request,
                  : registry.find(request.language));
   const TierWish tier = GB_TRY(tier_for(language, request.tier, false));
   language = in_tier(std::move(language), tier.exactly);
-  // A tier that runs no programs of this machine brings its own, but for compilers.
+  // A tier that runs no programs of this machine brings its own, except compilers.
   const bool is_of_tier = !traits_of(tier.exactly).runs_elf && language.compile.empty();
   return has_other_root || is_of_tier ? Result<Language>(std::move(language))
                                       : installed(std::move(language));
@@ -98,7 +98,7 @@ Result<nlohmann::json> run_one_shot(const RunRequest& request,
   one_shot.checks = request.checks;
   const UniqueFd input = GB_TRY(sys::memory_file(request.standard_input));
   one_shot.stdin_fd = input.get();
-  // The caller's going closes its end, which makes ours readable: nobody else will ever have the
+  // If the caller goes, its end closes, which makes ours readable: nobody else will have the
   // answer.
   one_shot.cancel_fd = context.socket;
   // Connections end in a thread of their own, and the caller's socket takes one event at a time.

@@ -10,15 +10,15 @@
 
 namespace glovebox::keeper {
 
-// Of one sandbox that runs and ends, with the streams that go in and out.
+// Descriptors of one sandbox that runs and ends, with the streams that go in and out.
 inline constexpr std::size_t kDescriptorsOfOne = 24;
 
 // The language of a request. Fails with kUnsupported when it is not installed.
 Result<Language> installed_language(const std::string& name, const CallContext& context);
 
 // `order` says what the sandbox shows, by its home, user, environment and template, and what lets
-// it out; the request's own rules do not count. Without a home it shows what it usually does.
-// `archive` is what the workspace begins with; empty: nothing.
+// it out; the request's own network rules do not count. Without a home it shows what it usually
+// does. `archive` is what the workspace begins with; empty: nothing.
 Result<nlohmann::json> run_one_shot(const RunRequest& request,
                                     const CreateOrder& order,
                                     const std::string& archive,

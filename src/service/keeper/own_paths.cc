@@ -31,14 +31,14 @@ bool is_keepers(std::string_view name) {
   return std::ranges::find(kKeeperDirectories, name) != kKeeperDirectories.end();
 }
 
-// Not to be replaced by anybody else: in a directory of ours, or in a sticky one. A second name of
-// a file may be somebody's who may not read it.
+// Nobody else can replace it: it is in a directory of ours, or in a sticky one. A second name of a
+// file may belong to somebody who may not read it.
 bool is_ours(const struct stat& status) {
   return status.st_uid == ::geteuid() && (!S_ISREG(status.st_mode) || status.st_nlink == 1) &&
          (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
 }
 
-// Without what would make the first names say something else than where it lies.
+// Without parts that would make the first names differ from where the file really is.
 bool is_plain(const std::string& name) {
   const std::string whole = "/" + name + "/";
   return whole.find("//") == std::string::npos && whole.find("/./") == std::string::npos &&
@@ -101,7 +101,7 @@ Result<std::string> OwnPaths::resolve(const std::string& path) const {
   if (!is_plain(name) || first == std::string::npos || !is_keepers(name.substr(0, first))) {
     return refused(path);
   }
-  // What lies deeper is as much ours as what it lies in.
+  // What is deeper is as much ours as the entry that contains it.
   const std::size_t second = std::min(name.find('/', first + 1), name.size());
   struct stat status {};
   const auto owned = sys::open_beneath(directory_.get(), name.substr(0, second), O_PATH);

@@ -30,15 +30,17 @@ inline constexpr std::array<std::string_view, 4> kKeeperDirectories = {"template
 // Safe to use from several threads.
 class OwnPaths {
  public:
-  // Makes the directories that are missing. kRefused where one belongs to somebody else.
+  // Makes the directories that are missing. kRefused if one belongs to somebody else, or others can
+  // replace what is in it.
   static Result<OwnPaths> open(const std::string& directory);
 
   // The path by which the keeper reaches what the daemon calls `path`, which may name the data
-  // directory in another way. kRefused unless it is the keeper's own; kNotFound where nothing is.
+  // directory in another way. kRefused unless it is the keeper's own; kNotFound if nothing is
+  // there.
   [[nodiscard]] Result<std::string> resolve(const std::string& path) const;
   // The same for a file directly in one of the directories, which need not be there.
   [[nodiscard]] Result<std::string> resolve_new(const std::string& path) const;
-  // All that the order wants mounted.
+  // The order, with its paths in the data directory resolved.
   [[nodiscard]] Result<CreateOrder> resolve(CreateOrder order) const;
 
   [[nodiscard]] const std::string& directory() const { return path_; }

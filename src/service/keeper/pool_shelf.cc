@@ -10,7 +10,7 @@ namespace {
 // Each has a warm interpreter and sandboxes that wait.
 constexpr std::size_t kMostOfTemplates = 16;
 constexpr std::size_t kMostOfTenant = 4;
-// Between tries of one that does not start, twice as long each time.
+// Between tries of a pool that does not start, twice as long each time.
 constexpr std::chrono::seconds kFirstPause{15};
 constexpr std::chrono::seconds kLongestPause{3'600};
 
@@ -154,7 +154,7 @@ void PoolShelf::make_room(const std::string& tenant, std::vector<std::shared_ptr
   if (const auto own = counts.find(tenant); own != counts.end() && own->second > kMostOfTenant) {
     drop_oldest_of(tenant);
   } else if (all > kMostOfTemplates) {
-    // Whoever has most gives: nobody's pools are pushed out by somebody with more of them.
+    // The tenant with the most pools gives one up: nobody loses one to somebody with more of them.
     drop_oldest_of(
         std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; })->first);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PoolShelf: the pools that sandboxes come from, one for each kind that is asked for. Those of
-// templates are bounded, in all and for each tenant; the one used longest ago goes.
+// PoolShelf: the pools that sandboxes come from, one for each kind that is asked for. Pools of
+// templates are limited, in total and for each tenant; the one used longest ago goes.
 #pragma once
 
 #include <atomic>
@@ -39,9 +39,9 @@ class PoolShelf {
 
   explicit PoolShelf(Tell tell) : tell_(std::move(tell)) {}
 
-  // The pool of that kind; makes it with what `describe` returns. One that could not start is tried
-  // again after a while, which grows: the root of a template may have no interpreter. Until then
-  // kUnavailable, at once.
+  // The pool of that kind; makes it with what `describe` returns. A pool that could not start is
+  // tried again after a while, which grows: a template's root may have no interpreter. Until then,
+  // fails at once with kUnavailable.
   Result<std::shared_ptr<ContextPool>> get(const PoolKind& kind,
                                            const std::function<Result<PoolSpec>()>& describe);
 
@@ -51,7 +51,7 @@ class PoolShelf {
     bool of_template = false;
     ContextPool::Depth depth;
   };
-  // Of all pools, also of those that have not started.
+  // Of all pools, including those that have not started.
   [[nodiscard]] std::vector<Figures> figures();
   // As Sandbox's, for the realms of all pools.
   void end_hoarders();
@@ -61,7 +61,7 @@ class PoolShelf {
   // Drops that pool; what was claimed from it lives on.
   void drop(const PoolKind& kind);
 
-  // Drops the pools that show what is there; what was claimed from them lives on.
+  // Drops the pools that show the content at this path; what was claimed from them lives on.
   void forget(std::string_view content);
 
  private:
@@ -69,7 +69,7 @@ class PoolShelf {
 
   struct Shelved {
     std::mutex starting;
-    // Set with `starting` and the shelf's mutex held; either is enough to look.
+    // Set with `starting` and the shelf's mutex held; either is enough to read it.
     std::shared_ptr<ContextPool> pool;
     std::chrono::seconds pause{0};  // After the last failure; `retry` is when it is over.
     Clock::time_point retry{};
@@ -82,15 +82,15 @@ class PoolShelf {
     Clock::time_point used{};
   };
 
-  // The pool itself, after a first or a further try. Requires: `starting` is held.
+  // Starts the pool, for the first time or once more. Requires: `starting` is held.
   Result<std::shared_ptr<ContextPool>> start(Shelved& shelved,
                                              const PoolKind& kind,
                                              const std::function<Result<PoolSpec>()>& describe);
-  // Of all pools of this kind but for home and network: an interpreter that has run nothing yet is
-  // the same for them.
+  // Shared by all pools that differ only in home and network: an interpreter that has run nothing
+  // yet is the same for them.
   std::shared_ptr<ZygoteSource> source_for(const PoolKind& kind, const PoolSpec& spec);
-  // Takes a pool of a template off the shelf if there is one too many, after one more of
-  // `tenant`'s. Requires: the mutex is held.
+  // Takes a pool of a template off the shelf if one more of `tenant`'s was one too many. Requires:
+  // the mutex is held.
   void make_room(const std::string& tenant, std::vector<std::shared_ptr<Shelved>>& gone);
 
   const Tell tell_;

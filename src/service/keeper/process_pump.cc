@@ -89,7 +89,7 @@ void ProcessPump::run() {
   try {
     loop();
   } catch (const std::exception&) {
-    // Of memory that is not to be had: these processes are lost, and nothing else is.
+    // There is no memory: these processes are lost, and nothing else is.
   }
   std::vector<std::unique_ptr<Follower>> told_nothing;
   {
@@ -163,7 +163,7 @@ void ProcessPump::look_after(const std::vector<void*>& ready, bool all) {
     }
   }
   for (void* const what : ready) {
-    // Both streams of a process may be ready, and the first look its last.
+    // Both streams of a process may be ready, and the first look may be its last.
     if (const auto found = tended_.find(what); found != tended_.end() && !all) {
       (void)look(found);
     } else if (const auto follows = followers_.find(what); follows != followers_.end()) {
@@ -178,7 +178,7 @@ void ProcessPump::look_after(const std::vector<void*>& ready, bool all) {
   }
 }
 
-// Both of its caller's going and of room for more epoll tells, once there is something to wait for.
+// Once there is something to wait for, epoll reports that the caller went, or has room for more.
 void ProcessPump::tell(Follower& follower) {
   const Follower::Waits waits = follower.tell();
   if (waits == Follower::Waits::kOver) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessPump: one thread that looks after all processes of a sandbox, and tells what they say to
-// those who follow them, when there is something to do for them.
+// ProcessPump: one thread that looks after all processes of a sandbox when there is something to
+// do, and tells their followers what they say.
 #pragma once
 
 #include <cstdint>
@@ -19,38 +19,38 @@ namespace glovebox::keeper {
 class Follower;
 class HeldProcess;
 
-// Safe to use from several threads, but for its end. Its sandbox must outlive it.
+// Safe to use from several threads, except for its end. Its sandbox must outlive it.
 class ProcessPump {
  public:
   explicit ProcessPump(Sandbox& sandbox);
   ProcessPump(const ProcessPump&) = delete;
   ProcessPump& operator=(const ProcessPump&) = delete;
-  // Processes that it still has are lost, and whoever follows one learns so.
+  // Processes that it still has are lost, and their followers learn so.
   ~ProcessPump();
 
-  // Makes the thread, unless it is there. Fails when the host has no more of them.
+  // Makes the thread, unless it is there. Fails if the host has no more threads.
   Result<void> start();
 
   // Looks after a process until it has ended. Requires: start() was called.
   void add(std::shared_ptr<HeldProcess> process);
 
-  // Looks after a follower of one of them until everything is told, or its caller has gone.
-  // Requires: start() was called.
+  // Looks after a follower of one of the processes until everything is told, or its caller has
+  // gone. Requires: start() was called.
   void add(std::unique_ptr<Follower> follower);
 
-  // Looks at all of them: something has changed that no descriptor tells.
+  // Looks at all of them: something has changed that no descriptor reports.
   void poke() const;
 
   // An eventfd: writing to it is a poke().
   [[nodiscard]] int wake_fd() const { return wake_.get(); }
 
-  // Whether the process is looked at when `fd` can be read from. For the thread itself.
+  // Sets whether the process is looked at when `fd` is readable. For the thread itself.
   void watch(int fd, HeldProcess& process, bool wanted) const;
 
  private:
   void run();
   void loop();
-  // Of `ready`, what epoll named.
+  // `ready` is what epoll named.
   void look_after(const std::vector<void*>& ready, bool all);
   void tell(Follower& follower);
   [[nodiscard]] int milliseconds_left() const;
@@ -58,7 +58,7 @@ class ProcessPump {
   Sandbox& sandbox_;
   UniqueFd epoll_;
   UniqueFd wake_;
-  // The thread's own, by what epoll says of them.
+  // The thread's own, by the pointers that epoll returns for them.
   std::map<void*, std::shared_ptr<HeldProcess>> tended_;
   std::map<void*, std::unique_ptr<Follower>> followers_;
 

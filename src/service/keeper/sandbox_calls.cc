@@ -160,7 +160,7 @@ Result<json> change_network(const json& arguments, CallContext& context) {
   return json();
 }
 
-// What waits for a decision: the texts of a JSON array's members.
+// The dry runs that wait for a decision: an array with the JSON text of each.
 Result<json> dry_runs(const json& arguments, CallContext& context) {
   const auto told = GB_TRY(sandbox_in(arguments, context))->undecided();
   return told ? json::array({*told}) : json::array();
@@ -181,8 +181,8 @@ Result<json> settled(const json& arguments, CallContext& context) {
   return json();
 }
 
-// Unpacks an archive into a workspace as the warden does it, who has the places that are closed to
-// everybody else.
+// Has the warden unpack an archive into a workspace: it can use places that are closed to everybody
+// else.
 Result<json> fill(const json& arguments, CallContext& context) {
   const auto held = GB_TRY(sandbox_in(arguments, context));
   const std::string path = GB_TRY(context.keeper.paths().resolve(text_in(arguments, "archive")));

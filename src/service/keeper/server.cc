@@ -36,13 +36,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Nobody has come back for so long, and nothing is kept for them: a daemon that was killed and
-// whose data is gone leaves no keeper for ever.
+// How long nobody has connected, and nothing is held, before the keeper ends: a daemon that was
+// killed and whose data is gone leaves no keeper for ever.
 constexpr auto kForsaken = 60s;
 constexpr int kLookEvery = 10'000;  // Milliseconds.
 
-// What a call may take before others go without. Beside these, connections wait for their next
-// call.
+// How many calls may be under way, so that others do not go without. Besides these, connections
+// wait for their next call.
 constexpr CallBudget::Bounds kCallBounds{};
 constexpr std::size_t kMostConnections = kCallBounds.all + kCallBounds.reserve + 512;
 
@@ -135,7 +135,7 @@ struct Shared {
   CallBudget budget{kCallBounds};
 };
 
-// Of a call that is about no sandbox, or about one that is to be made.
+// The tenant of a call that is about no sandbox, or about one that is yet to be made.
 std::string tenant_in(const nlohmann::json& request) {
   const auto order = request.find("order");
   return text_in(order != request.end() && order->is_object() ? *order : request, "tenant");
@@ -151,7 +151,7 @@ Result<CallBudget::Place> enter(CallBudget& budget,
                                                : budget.enter(tenant, sandbox);
 }
 
-// What is said of a failure for want of descriptors tells of our files, and suggests the wrong
+// The message of a failure for want of descriptors talks about our files, and suggests the wrong
 // cure.
 bool may_be_starved(const Error& error) {
   return error.code() == ErrorCode::kExhausted || error.code() == ErrorCode::kUnsupported ||
@@ -186,7 +186,7 @@ Result<void> begin_following(const KeeperWire& wire,
                              CallContext& context) {
   Following& following = *context.following;
   CallBudget::Place place = GB_TRY(enter(context.keeper.followers(), request, context));
-  // By a number of its own: this one is free again as soon as the thread leaves.
+  // Under a number of its own: this one is free again as soon as the thread leaves.
   UniqueFd socket(::fcntl(wire.fd(), F_DUPFD_CLOEXEC, 0));
   if (!socket) {
     return starved();
@@ -270,7 +270,7 @@ void begin_connection(const std::shared_ptr<Keeper>& keeper,
         serve_connection(*keeper, *wire, *shared);
       } catch (const std::exception&) {  // No memory for the request itself, or for its answer.
       }
-      // Never the last owner: who ends the keeper waits for it, and we may be cut short.
+      // Never the last owner: the thread that ends the keeper waits for that; we may be cut short.
       keeper.reset();
       shared->connections.leave(number);  // Before the number may mean another socket.
     }).detach();
@@ -281,7 +281,7 @@ void begin_connection(const std::shared_ptr<Keeper>& keeper,
   }
 }
 
-// Accepts with one descriptor in reserve: whoever comes when there are none learns so.
+// Accepts with one descriptor in reserve: a caller that comes when there are none learns so.
 class Acceptor {
  public:
   explicit Acceptor(UniqueFd listening) : listening_(std::move(listening)), spare_(open_spare()) {}
@@ -349,7 +349,7 @@ Result<void> serve(const std::shared_ptr<Keeper>& keeper, UniqueFd listening, in
     } catch (const std::exception&) {  // No memory: the caller sees its connection end.
     }
   }
-  // What waits for a guest learns of its end; who only waits for the next call is cut off with us.
+  // Calls that wait for a guest learn of its end; connections without a call are cut off with us.
   (void)keeper->end_all(EndReason::kKeeperEnded);
   if (const std::string names = connections.wait_for_calls(5s); !names.empty()) {
     served = Error(ErrorCode::kUnavailable, "did not finish in time: " + names);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sandbox shows of a template, beside its workspace.
+// What a sandbox shows of a template, besides its workspace.
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ namespace glovebox::keeper {
 
 struct TemplateOrder {
   // Who the sandboxes are for. What a template brings runs in the realm that they are made in, so
-  // no two tenants share one; empty where nothing is of a template, and a realm serves all.
+  // no two tenants share one; empty if nothing is of a template, and one realm serves all.
   std::string tenant{};
   std::string root{};                   // As SandboxSpec::root.
   std::vector<Mount> mounts{};          // Layers of packages.
-  Environment env{};                    // With which an interpreter finds those.
-  std::vector<std::string> preload{};   // Modules, beside those of the language.
+  Environment env{};                    // Lets an interpreter find them.
+  std::vector<std::string> preload{};   // Modules, besides those of the language.
   std::string directory{};              // Where commands begin; empty: the workspace.
   std::vector<std::string> contents{};  // Directories that must stay while it is used.
 
@@ -27,7 +27,7 @@ struct TemplateOrder {
   [[nodiscard]] bool of_template() const {
     return !root.empty() || !preload.empty() || !contents.empty();
   }
-  // The same words: the same sandboxes.
+  // Equal keys mean equal sandboxes.
   [[nodiscard]] std::string key() const;
 };
 

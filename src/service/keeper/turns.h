@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns: a lock that is given in the order in which it was asked for, to whoever still wants it.
+// Turns: a lock that is given in the order in which it was asked for, to those that still want it.
 #pragma once
 
 #include <chrono>
@@ -14,8 +14,8 @@
 
 namespace glovebox::keeper {
 
-// How long somebody waits for something: until `deadline`, and while `wanted` says so. It is called
-// by the thread that waits, a few times a second; an empty one means yes.
+// How long somebody waits for something: until `deadline`, and while `wanted` says so. The waiting
+// thread calls `wanted` a few times a second; an empty one means yes.
 struct Patience {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   std::function<bool()> wanted{};
@@ -26,7 +26,7 @@ struct Patience {
 // Safe to use from several threads; must outlive each Turn.
 class Turns {
  public:
-  // That wait beside the one whose turn it is. Each of them holds a thread.
+  // How many may wait besides the one whose turn it is. Each of them holds a thread.
   static constexpr std::size_t kMostWaiting = 256;
 
   // Held by one at a time, and given back by its end.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeeperWire: one end of a connection between the daemon and its keeper.
 //
-// Both ends are ours. A connection carries
-// one call at a time: a request, then any number of events, then one answer or one error; each a
-// message of JSON text or plain bytes, cut into frames (base/frame.h) when it is long.
+// Both ends are ours. A connection carries one call at a time: a request, then any number of
+// events, then one answer or one error. Each is a message of JSON text or plain bytes, cut into
+// frames (base/frame.h) when it is long.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ enum class MessageType : std::uint8_t {
   kEvent = 2,         // As the call says.
   kAnswer = 3,        // JSON; a descriptor may come with it.
   kError = 4,         // JSON of an Error, with its code by number.
-  kPart = kPartType,  // The beginning of the next message that is none of these.
+  kPart = kPartType,  // The beginning of the next message of another type.
 };
 
 struct Message {
@@ -52,9 +52,9 @@ class KeeperWire {
                     std::span<const int> passed = {},
                     std::chrono::milliseconds patience = kSendPatience);
 
-  // Has a message sent after all that waits, by flush() or by any call that sends.
+  // Queues a message behind all that waits; flush(), or any call that sends, sends it.
   void queue(MessageType type, std::string_view text);
-  // Sends what goes of it without waiting, or all of it. Fails as send() does.
+  // Send what can go without waiting, or everything. Fail as send() does.
   Result<void> flush();
   Result<void> flush_all();
   // Bytes that wait to be sent.

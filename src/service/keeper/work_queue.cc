@@ -30,7 +30,7 @@ bool WorkQueue::wait(std::chrono::milliseconds patience) {
   const auto deadline = Clock::now() + patience;
   const auto done = [this] { return state_->jobs == 0; };
   do {
-    start_threads(state_);  // Of jobs that no thread could be made for.
+    start_threads(state_);  // For jobs that no thread could be made for.
     std::unique_lock lock(state_->mutex);
     if (state_->changed.wait_until(lock, std::min(deadline, Clock::now() + 1s), done)) {
       return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // WorkQueue: jobs that may wait for a guest or for a disk, in threads of their own.
 //
-// A job that hangs delays others of its own tenant at most: each tenant has a few threads at once
-// and the rest of its jobs wait in its own line.
+// A job that hangs delays only others of its own tenant: each tenant has a few threads at once and
+// the rest of its jobs wait in its own line.
 #pragma once
 
 #include <chrono>
@@ -35,11 +35,11 @@ class WorkQueue {
   ~WorkQueue();
 
   // Never blocks. Jobs of one tenant begin in the order in which they came, and may run beside each
-  // other. What a job throws is dropped. Where no thread can be made the job waits for the next
+  // other. What a job throws is dropped. If no thread can be made, the job waits for the next
   // post(), or for the end of another job.
   void post(const std::string& tenant, Job job);
 
-  // Until nothing is left to do. False when something is, after `patience`.
+  // Waits until nothing is left to do. False if something still is after `patience`.
   bool wait(std::chrono::milliseconds patience);
 
   // Jobs that wait or run.

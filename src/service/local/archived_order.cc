@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using Milliseconds = std::chrono::milliseconds;
 
-// As the door takes them of a client.
+// As the door accepts them from a client.
 constexpr std::size_t kMostMetadata = 64;
 constexpr std::size_t kMostPolicies = 16;
 constexpr std::int64_t kLongestTimeout = Milliseconds(std::chrono::hours(24 * 365)).count();

@@ -17,8 +17,8 @@ Result<nlohmann::json> archived_order(const SandboxInfo& info,
                                       const std::string& made_from,
                                       const std::string& template_digest);
 
-// An order as a client would give it: nothing in it has been checked but its types. The digest goes
-// to `template_digest`. kInvalid for anything else.
+// An order as a client would give it: only its types have been checked. The digest goes to
+// `template_digest`. kInvalid for anything else.
 Result<SandboxRequest> read_archived_order(const nlohmann::json& order,
                                            std::string& template_digest);
 

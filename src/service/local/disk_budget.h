@@ -20,19 +20,21 @@ namespace glovebox {
 // One thread at a time.
 class DiskBudget {
  public:
-  // Of nothing yet. `directory` is where the bytes will go. The book must outlive this.
+  // A budget with nothing spent yet. `directory` is where the bytes will go. The book must outlive
+  // this.
   static Result<DiskBudget> begin(QuotaBook& quotas,
                                   std::string_view tenant,
                                   std::string directory);
 
-  // Before `bytes` more are written. kConflict where the tenant's quota has no room for them,
-  // kUnavailable where the disk itself is nearly full; then they are not counted.
+  // Call it before `bytes` more are written. kConflict if the tenant's quota has no room for them,
+  // kUnavailable if the disk itself is nearly full; then they are not counted.
   Result<void> spend(std::uint64_t bytes);
 
-  // Of what was spent, at most `bytes` are there no more.
+  // Up to `bytes` of what was spent are no longer there.
   void give_back(std::uint64_t bytes);
 
-  // The end: what was spent beyond `bytes` goes back, and the rest counts as long as the lease is.
+  // Ends the budget: what was spent beyond `bytes` goes back, and the rest counts as long as the
+  // lease lives.
   QuotaLease settle(std::uint64_t bytes) &&;
 
  private:
@@ -43,13 +45,13 @@ class DiskBudget {
   QuotaLease lease_;
   std::string directory_;
   std::uint64_t spent_ = 0;
-  std::uint64_t counted_ = 0;  // Ahead of what is spent, so that not each piece asks the book.
+  std::uint64_t counted_ = 0;  // Ahead of what is spent, so that not every piece asks the book.
 };
 
 // A file that is written once, from its beginning to its end. One thread at a time.
 class CountedFile {
  public:
-  // A new file at `path`, mode 0600. It takes at most `most` bytes: kInvalid beyond.
+  // A new file at `path`, mode 0600. It takes at most `most` bytes: kInvalid beyond that.
   static Result<CountedFile> create(const std::string& path, DiskBudget budget, std::uint64_t most);
   // One without a name in `directory`: nothing is left of it when it is closed.
   static Result<CountedFile> create_nameless(const std::string& directory,
@@ -60,7 +62,7 @@ class CountedFile {
   [[nodiscard]] int fd() const { return file_.get(); }
   // Waits until it is on the disk.
   Result<void> flush();
-  // Ends the writing. What the file takes of the disk counts as long as the lease is.
+  // Ends the writing. What the file takes of the disk counts as long as the lease lives.
   std::pair<UniqueFd, QuotaLease> settle() &&;
 
  private:

@@ -22,13 +22,13 @@ class KeptAnswers {
   KeptAnswers(const std::string& directory, QuotaBook& quotas)
       : directory_(directory + "/answers"), quotas_(quotas) {}
 
-  // `subject` is the claim's, and names the file. Fails where there is no room for it.
+  // `subject` is the claim's, and names the file. Fails if there is no room for it.
   Result<void> keep(const std::string& tenant, const std::string& subject, std::string_view answer);
   [[nodiscard]] Result<std::string> read(const std::string& subject) const;
   void remove(const std::string& subject);
 
-  // Counts what these claims have, and removes what none of them has. Nobody may be keeping an
-  // answer that is not recorded yet.
+  // Counts the answers of these claims, and removes all others. Must not run while an answer is
+  // kept that is not recorded yet.
   void sweep(const std::vector<IdempotencyClaim>& claims);
 
  private:

@@ -20,7 +20,7 @@ namespace glovebox {
 // Safe to use from any thread.
 class KeptUploads {
  public:
-  // That a tenant has at once; the oldest goes for a further one.
+  // How many a tenant may have at once; one more replaces the oldest.
   static constexpr std::size_t kMost = 64;
   // How long they stay.
   static constexpr std::chrono::hours kKept{1};
@@ -28,15 +28,14 @@ class KeptUploads {
   KeptUploads(const std::string& directory, QuotaBook& quotas)
       : directory_(directory + "/uploads"), quotas_(quotas) {}
 
-  // Replaces an earlier one of that name. Fails where there is no room for it, and as `source`
-  // does.
+  // Replaces an earlier one of that name. Fails if there is no room for it, and as `source` does.
   Result<void> keep(const std::string& tenant,
                     std::string_view name,
                     const FileClient::Source& source);
-  // For reading. kNotFound when there is none, or it was there for too long.
+  // For reading. kNotFound if there is none, or it is too old.
   Result<UniqueFd> open(const std::string& tenant, std::string_view name);
 
-  // Once, before the first call: counts those of an earlier daemon.
+  // Call it once, before all else: counts the uploads of an earlier daemon.
   void adopt();
   void sweep();
 

@@ -18,7 +18,7 @@ struct Kind {
 std::optional<Kind> find_kind(std::string_view template_name);
 std::vector<std::string> kind_names();
 
-// Which of those names stands for all that live in `home`: they share what is made ahead.
+// The one of those names that represents all kinds with this `home`: they share what is made ahead.
 std::string_view pool_name(std::string_view home);
 
 }  // namespace glovebox

@@ -76,7 +76,7 @@ class Incoming {
   }
 
  private:
-  // Nothing is there afterwards at the end.
+  // Gets the next piece if this one is used up. At the end of the archive it is empty.
   Result<void> look() {
     if (at_ < piece_.size()) {
       return {};
@@ -97,7 +97,7 @@ class Incoming {
   std::size_t at_ = 0;
 };
 
-// What all files of the manifest have together; kInvalid where they are not sizes.
+// The size of all files of the manifest together; kInvalid if one is not a size.
 Result<std::uint64_t> size_of_files(const json& manifest) {
   std::uint64_t whole = 0;
   for (const json& file : manifest.at("files")) {
@@ -183,7 +183,7 @@ Result<void> send_archive(const std::string& manifest,
 
 }  // namespace
 
-// Of what it was built from; the files that workspaces begin with are in the archive itself.
+// Covers what it was built from; the files that workspaces begin with are in the archive itself.
 std::string LocalService::digest_of(const Base& base) {
   if (!base.parts) {
     return {};

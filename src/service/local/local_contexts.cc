@@ -76,7 +76,7 @@ Result<void> LocalService::execute(const Caller& caller,
   const ExecutionLease slot = GB_TRY(
       admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
   ExecuteRequest keyed = request;
-  // By its key it can be canceled, also while it waits for its turn. A client's is its own affair.
+  // The key lets us cancel it, even while it waits for its turn. A client's key is its own affair.
   keyed.idempotency_key =
       request.idempotency_key.empty() ? fresh_key() : "client-" + request.idempotency_key;
   bool left = false;
@@ -109,7 +109,7 @@ Result<void> LocalService::reply_tool(const Caller& caller,
                                       std::string_view sandbox,
                                       std::string_view context,
                                       const ToolReply& reply) {
-  // One that is to stay paused does: its code has the answer when it goes on.
+  // A sandbox that should stay paused does: its code has the answer when it continues.
   const SandboxInfo info = GB_TRY(book_.find(caller.tenant, sandbox));
   if (info.state == SandboxState::kPaused && info.auto_resume) {
     (void)GB_TRY(resume(caller, sandbox));
@@ -222,8 +222,8 @@ Result<void> LocalService::judge(const Caller& caller,
                                  const EventSink& sink) {
   GB_TRY(pressure_.check());
   const std::size_t most = executions_of(tenants_->quotas(caller.tenant));
-  // One to begin with, and what is free right now: two judges that wait for more of the same would
-  // wait for each other.
+  // One slot to begin with, and those that are free right now: two judges that waited for more
+  // would wait for each other.
   std::vector<ExecutionLease> slots;
   slots.push_back(GB_TRY(admission_.enter(caller.tenant, most, kMostWait)));
   while (slots.size() < request.jobs) {
@@ -267,8 +267,8 @@ Result<void> LocalService::run_once(const Caller& caller,
       admission_.enter(caller.tenant, executions_of(tenants_->quotas(caller.tenant)), kMostWait));
   NetworkRules rules = request.network;
   GB_TRY(choose_placeholders(rules.credentials));
-  // What is answered from a recording does not get out, so nobody's policy is asked and no secret
-  // is needed.
+  // A replay is answered from a recording and does not get out, so no policy is checked and no
+  // secret is needed.
   auto network = replays ? std::optional(keeper::NetworkOrder{.rules = rules, .public_only = false})
                          : GB_TRY(way_out(caller.tenant, rules));
   keeper::CreateOrder order;

@@ -53,7 +53,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   SandboxInfo& info = entry.info;
   info.template_name = request.template_name;
   info.base = describe(request.template_name, base);
-  // As precise as it is kept.
+  // As precise as it is stored.
   info.created = keeper::to_time(keeper::to_ms(std::chrono::system_clock::now()));
   info.expires = info.created + request.timeout;
   info.on_timeout = request.on_timeout;
@@ -98,7 +98,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   GB_TRY(pressure_.check());
   QuotaLease lease = GB_TRY(quotas_.reserve(caller.tenant, use_of(info)));
   auto network = GB_TRY(way_out(caller.tenant, info.network));
-  std::string own_id;  // The keeper's to choose, but for one whose workspace is there before it.
+  std::string own_id;  // The keeper chooses it, unless the workspace is there first.
   if (info.storage == Storage::kDisk) {
     own_id = random_name();
     Limits room = info.limits;
@@ -125,7 +125,7 @@ Result<SandboxInfo> LocalService::create_from(const Caller& caller,
   }
   refresh(info, made.value());
   if (info.storage == Storage::kDisk) {
-    // It survives the keeper, so this is waited for.
+    // The sandbox survives the keeper, so we wait for the record.
     if (auto recorded = records_.insert(record_of(entry), Durability::kPower); !recorded) {
       (void)keeper_.call("kill", {{"sandbox", info.id}});
       return std::move(recorded).error();

@@ -72,14 +72,14 @@ LocalService::KeeperEndings LocalService::keeper_endings(
   return told;
 }
 
-// One whose processes are gone, which is known, and which can be made again.
+// Whether its processes are known to be gone, and it can be made again.
 bool LocalService::sleeps_on_disk(const SandboxInfo& info) const {
   return info.state == SandboxState::kPaused &&
          (info.restarted ? workspaces_.has(info) : workspaces_.has_saved(info));
 }
 
-// One whose workspace is on disk only sleeps when its processes are gone without a wish of its
-// tenant's.
+// A sandbox that can be made again from disk only sleeps if its processes are gone without its
+// tenant's wish.
 void LocalService::lose(const SandboxEntry& entry, const Ending& ending) {
   SandboxInfo info = entry.info;
   const bool stays = is_alarming(ending.reason) || ending.reason == EndReason::kEmergencyStop;
@@ -131,7 +131,7 @@ std::optional<Ending> LocalService::ending(const Caller& caller,
       return said && said->is_object() ? std::optional(to_ending(*said)) : std::nullopt;
     }
   }
-  // Between leaving the book and its record's end nobody shall find it unknown.
+  // Nobody must find it unknown between its leaving the book and the end in its record.
   const std::scoped_lock lock(noting_);
   const auto record = records_.find(caller.tenant, sandbox);
   if (!record || !record->ended_at) {

@@ -15,14 +15,14 @@ ServiceFigures::Keeper to_keeper(const json& said) {
                                 .descriptors = said.value("descriptors", std::uint64_t{0}),
                                 .pool_failures = said.value("pool_failures", std::uint64_t{0})};
   std::map<std::string, ServiceFigures::Pool> pools;
-  // What could be there is shown even while it is not.
+  // Pools that could be there are shown even while they are not.
   for (const std::string& name : kind_names()) {
     pools.try_emplace(std::string(pool_name(find_kind(name)->home)));
   }
   for (const json& each : said.value("pools", json::array())) {
     const bool built = each.value("of_template", false);
     const std::string home = each.value("home", std::string());
-    // What has no path for a home is for our own use: the analysers of code.
+    // Pools whose home is not a path are for our own use: the analysers of code.
     const std::string tier = each.value("tier", std::string());
     const std::string name = (built                   ? "(built)"
                               : home.starts_with('/') ? std::string(pool_name(home))

@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::minutes kPatience{5};
 
 // `python3` is the one that contexts run, also in the root of a template. Modules in the workspace
-// are not to stand in for those of pip (PYTHONSAFEPATH, Python 3.11).
+// must not replace those of pip (PYTHONSAFEPATH, Python 3.11).
 constexpr std::string_view kPip =
     "PYTHONSAFEPATH=1 python3 -m pip install --no-input --no-color --progress-bar off --";
 constexpr std::string_view kNpm = "npm install --no-progress --color=false --loglevel=error --";
@@ -37,7 +37,7 @@ void add_step(std::string& script,
   }
 }
 
-// What removes a context again, however its use ends.
+// Removes a context again, however its use ends.
 template <typename Remove>
 class AtEnd {
  public:

@@ -18,17 +18,17 @@ class LocalPackages {
  public:
   // Offers nothing.
   LocalPackages() = default;
-  // Fails with kInvalid where one is not a directory, or one that a guest could not read.
+  // Fails with kInvalid if one is not a directory, or a guest could not read it.
   static Result<LocalPackages> open(const std::vector<std::string>& sources,
                                     const std::vector<PackageIndex>& indexes);
 
-  // Mounts, settings and indexes, for a sandbox that is about to be made. A directory that is gone
-  // meanwhile keeps no sandbox from being made.
+  // Adds mounts, settings and indexes for a sandbox that is about to be made. A directory that is
+  // gone by then does not keep the sandbox from being made.
   void add_to(keeper::CreateOrder& order) const;
 
   // What a shell in such a sandbox runs to install what `names` say ("pip:NAME", "npm:NAME", as
-  // parse_packages() takes them). kUnsupported when nothing is offered
-  // that the manager of one of them could take from.
+  // parse_packages() takes them). kUnsupported if nothing is offered that the manager of one of
+  // them could install from.
   [[nodiscard]] Result<std::string> script(const std::vector<std::string>& names) const;
 
  private:

@@ -24,7 +24,7 @@ class LocalPages {
   void leave(const std::string& tenant);
 
   std::mutex mutex_;
-  std::map<std::string, std::size_t> rendering_;  // By tenant; those that have one.
+  std::map<std::string, std::size_t> rendering_;  // By tenant; only those with a page.
   std::size_t all_ = 0;
 };
 

@@ -27,7 +27,7 @@ class KeeperFeed final : public ProcessFeed {
   const std::unique_ptr<keeper::KeeperStream> stream_;
 };
 
-// Who is meant by a name, or by none. Empty where that is who runs everything there.
+// The user that a name, or no name, means. Empty if that is the user that runs everything there.
 Result<std::string> user_meant(const std::string& named, const SandboxInfo& info) {
   const std::string& user = named.empty() ? info.run_as : named;
   if (user.empty() || user == (info.as_root ? "root" : "user")) {

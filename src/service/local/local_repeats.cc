@@ -111,7 +111,7 @@ Result<void> LocalService::record(Unsettled& one) {
     return claims_.finish(tenant, one.key, one.subject, *one.answer, Durability::kProcess,
                           one.place);
   }
-  // Between the file and its record nobody may look for files without one.
+  // Nobody may look for files without a record between the writing of this file and of its record.
   const std::scoped_lock lock(keeping_);
   if (answers_.keep(tenant, one.subject, *one.answer)) {
     auto recorded =
@@ -121,7 +121,7 @@ Result<void> LocalService::record(Unsettled& one) {
     }
     answers_.remove(one.subject);
   }
-  // It was done, and nothing of it is to be held in memory until there is room.
+  // The request was carried out, and its answer must not stay in memory until there is room.
   one.answer.emplace();
   one.place = AnswerPlace::kNowhere;
   return claims_.finish(tenant, one.key, one.subject, "", Durability::kProcess, one.place);
@@ -172,7 +172,7 @@ void LocalService::forget_old() {
   }
 }
 
-// Of a daemon that died at them: what was made is found by the claim that it bears.
+// Claims of a daemon that died during them: a sandbox that was made is found by its claim.
 void LocalService::settle_old_claims() {
   const auto unfinished = claims_.unfinished();
   if (!unfinished) {

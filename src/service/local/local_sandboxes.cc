@@ -13,11 +13,11 @@ namespace {
 using nlohmann::json;
 using namespace std::chrono_literals;
 
-// For others who change or revive the same sandbox; each of them has a deadline.
+// How long to wait for others that change or revive the same sandbox; each has a deadline.
 constexpr auto kTurn = 60s;
 
-// Of a saved sandbox, what is no memory of its guests': its kernel's, and in the tier microvm all
-// that the machine has beside them.
+// What a saved sandbox has besides its guests' memory: its kernel's, and in the tier microvm all
+// else that the machine has.
 constexpr Bytes kBesideMemory{96UL << 20};
 
 Error busy(std::string_view id) {
@@ -58,7 +58,7 @@ Result<SandboxInfo> LocalService::change(const Caller& caller,
   if (change.network) {
     NetworkRules rules = *change.network;
     GB_TRY(choose_placeholders(rules.credentials, info.network.credentials));
-    // The same rules again bring the present values of their secrets.
+    // Setting the same rules again brings the present values of their secrets.
     if (rules != info.network || !rules.credentials.empty()) {
       GB_TRY(check_network(rules, change.network_optional));
       GB_TRY(change_network(caller, id, rules));
@@ -98,7 +98,8 @@ Result<std::optional<keeper::NetworkOrder>> LocalService::way_out(std::string_vi
   return std::optional(std::move(order));
 }
 
-// One that nothing is let out of stays so; one that sleeps on disk has its rules when it wakes.
+// A sandbox without a way out may be told to let nothing out; one that sleeps on disk gets its
+// rules when it wakes.
 Result<void> LocalService::change_network(const Caller& caller,
                                           std::string_view id,
                                           const NetworkRules& rules) {
@@ -120,7 +121,7 @@ Result<void> LocalService::kill(const Caller& caller, std::string_view id) {
     return killed.error();
   }
   const Ending now{.reason = EndReason::kDeleted, .at = std::chrono::system_clock::now()};
-  // Its time may have been over just now: gone is gone, and how is noted.
+  // Its time may have run out just now: it is gone all the same, and how it ended is noted.
   const auto before = killed ? KeeperEndings() : keeper_endings({std::string(id)});
   const auto found = before.ended.find(id);
   forget(id, found == before.ended.end() ? now : found->second);
@@ -150,8 +151,8 @@ bool LocalService::is_being_saved(std::string_view id) {
   return saving_.contains(id);
 }
 
-// What is written about it comes first: a machine that stops meanwhile has a sandbox that is not
-// there, or one that can be continued.
+// What is written about it comes first: if the machine stops meanwhile, the sandbox is not there,
+// or can be continued.
 Result<void> LocalService::pause_to_disk(const Caller& caller, SandboxInfo info) {
   const auto lock = changing_.take(info.id, kTurn);
   if (!lock) {
@@ -224,8 +225,8 @@ Result<SandboxInfo> LocalService::resume(const Caller& caller, std::string_view 
   return info;
 }
 
-// A sandbox with the same id and the same files; what ran in it is gone, unless its memory was
-// saved.
+// Makes a sandbox with the same id and the same files; what ran in it is gone, unless its memory
+// was saved.
 Result<SandboxInfo> LocalService::revive_sandbox(const Caller& caller, SandboxInfo info) {
   constexpr std::chrono::minutes kGrace{5};
   GB_TRY(check_nested(info.nested));

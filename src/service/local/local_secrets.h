@@ -33,8 +33,8 @@ class LocalSecrets final : public SecretService {
                             const std::optional<SecretMetadata>& metadata) override;
   Result<void> remove(const Caller& caller, std::string_view secret) override;
 
-  // The values of these secrets of a tenant, by their names. kInvalid names one that is not there,
-  // unless `may_miss` leaves it out.
+  // The values of these secrets of a tenant, by their names. kInvalid, with its name, if one is
+  // missing; with `may_miss`, that one is left out.
   Result<SecretValues> values(std::string_view tenant,
                               const std::vector<std::string>& names,
                               bool may_miss);
@@ -42,7 +42,7 @@ class LocalSecrets final : public SecretService {
  private:
   SecretRecords records_;
   const std::string path_;  // Of the database.
-  std::mutex creating_;     // Between the count and the one more.
+  std::mutex creating_;     // From the count to the insertion.
 };
 
 }  // namespace glovebox

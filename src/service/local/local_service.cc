@@ -20,9 +20,8 @@ using namespace std::chrono_literals;
 
 // How soon the quota of a sandbox that ended by itself is free again.
 constexpr auto kLookEvery = 250ms;
-// More executions at once than processors: most of them wait for something.
-// Whoever waits holds a thread of the server's: that has 1,024 for such, of which a tenant gets a
-// quarter.
+// More executions at once than processors: most of them wait for something. Each one that waits
+// holds a thread of the server's: that has 1,024 for them, of which a tenant gets a quarter.
 constexpr FairQueue::Bounds kExecutions{
     .slots = 512, .waiting_of_tenant = 256, .waiting = 1'024, .parts = 2};
 
@@ -152,8 +151,8 @@ Result<void> LocalService::adopt() {
     }
     ids.insert(entry->info.id);
     if (!recorded.contains(entry->info.id)) {
-      // The daemon before was killed while it wrote this, which a creation does not wait for. One
-      // that has a record of its end keeps that.
+      // The previous daemon was killed while it wrote this record, which a creation does not wait
+      // for. If there is a record of the sandbox's end, that stays.
       (void)records_.insert(record_of(*entry), Durability::kProcess);
     }
     QuotaLease lease = quotas_.adopt(entry->tenant, use_of(entry->info));
@@ -169,7 +168,7 @@ Result<void> LocalService::adopt() {
   }
   KeeperEndings told = keeper_endings(lost_ids);
   if (!told.since && keeper_.responsive()) {
-    // It has gone since it said that these are not there: one that comes to an end does so.
+    // The keeper has gone since it said that these are not there: one that is ending says so.
     told.since = std::chrono::system_clock::now();
   }
   for (const SandboxRecord& record : lost) {
@@ -240,8 +239,8 @@ void LocalService::look_for_ended() {
   if (!living && living.error().code() == ErrorCode::kUnavailable && keeper_.responsive()) {
     ready_ = false;
     if (revive_()) {
-      // Of a new one, whose predecessor took its sandboxes with it; or of the same, which only we
-      // could not reach.
+      // Pools of a new keeper, whose predecessor took its sandboxes with it; or of the same one, if
+      // only we could not reach it.
       warm_up();
       living = keeper_.probe();
     }
@@ -261,7 +260,7 @@ void LocalService::look_for_ended() {
     } else if (sleeps_on_disk(entry.info)) {
       continue;  // Resumed meanwhile or not, nothing of it had to be in the keeper.
     } else if (const bool saving = is_being_saved(entry.info.id); !saving) {
-      // It may have been saved since `known` was read, which its entry says by now.
+      // It may have been saved since `known` was read, and its entry says so by now.
       const auto now = book_.find(entry.tenant, entry.info.id);
       if (!now || sleeps_on_disk(*now)) {
         continue;
@@ -275,7 +274,7 @@ void LocalService::look_for_ended() {
   }
   KeeperEndings told = keeper_endings(lost_ids);
   if (!told.since && keeper_.responsive()) {
-    // It has gone since it said that these are not there: one that comes to an end does so.
+    // The keeper has gone since it said that these are not there: one that is ending says so.
     told.since = std::chrono::system_clock::now();
   }
   for (const SandboxEntry* entry : lost) {
@@ -283,7 +282,7 @@ void LocalService::look_for_ended() {
   }
 }
 
-// What is to be known of it when the keeper is gone.
+// Stores what must be known of it when the keeper is gone.
 Result<void> LocalService::store_on_disk(const SandboxEntry& entry) {
   const SandboxRecord now = record_of(entry);
   const auto edit = [&now](SandboxRecord& record) -> Result<void> {
@@ -324,7 +323,7 @@ Error LocalService::explain(const Caller& caller, std::string_view sandbox, Erro
   }
   const auto living = keeper_.probe();
   if (living && living->contains(sandbox)) {
-    return error;  // Of something in it.
+    return error;  // The error is about something in it.
   }
   return {ErrorCode::kUnavailable, "sandbox '" + std::string(sandbox) + "' has stopped",
           "try again in a moment: its files are kept and it can be resumed"};

@@ -46,38 +46,38 @@
 
 namespace glovebox {
 
-// Any thread. No lock is held across a call to the keeper, but for those that are named by sandbox.
+// Any thread. No lock is held across a call to the keeper, except those that are named by sandbox.
 class LocalService final : public SandboxService {
  public:
   static constexpr std::chrono::hours kKeepRecords{30 * 24};
 
   struct Options {
-    // Directories whose packages sandboxes are offered; kInvalid where one is none.
+    // Directories whose packages are offered to sandboxes; kInvalid if one is not a directory.
     std::vector<std::string> package_sources{};
-    // Indexes that they may install from beside those; reached by a relay inside.
+    // Indexes that sandboxes may install from as well; reached by a relay inside.
     std::vector<PackageIndex> package_indexes{};
-    // How long records of sandboxes are kept that have ended.
+    // How long records of ended sandboxes are kept.
     std::chrono::milliseconds keep_records = kKeepRecords;
     Keeping keeping = Keeping::kLasting;  // Of the data directory.
-    // For all tenants. Of sandboxes that are there already, it changes nothing.
+    // For all tenants. Changes nothing for sandboxes that are there already.
     NetworkPolicy network = NetworkPolicy::kNone;
     bool allow_nested = false;  // Sandboxes may be SandboxSpec::nested.
     bool list_files = false;    // CreateOrder::lists_files of all of them.
-    // The built-in templates of which sandboxes are made ahead.
+    // The built-in templates whose sandboxes are made ahead.
     std::vector<std::string> warm = kind_names();
-    // Told of each sandbox that has ended, or lost its processes.
+    // Called for each sandbox that has ended, or lost its processes.
     std::function<void(std::string_view tenant, std::string_view sandbox, const Ending& ending)>
         ended{};
-    // Told of what only the keeper has seen: ends of processes, connections, expired dry runs.
+    // Called for what only the keeper has seen: ends of processes, connections, expired dry runs.
     std::function<void(const Happening& happening)> happened{};
   };
 
   // Starts a keeper when there is none.
   using Revive = std::function<Result<void>()>;
 
-  // Opens the database, then sees to it that there is a keeper. Reads from it which sandboxes live,
-  // and marks those that do not as ended. The first key is written to `directory`/api-key.
-  // `log`, which must outlive the service, is told of the end of each sandbox.
+  // Opens the database, then makes sure that there is a keeper. Asks it which sandboxes live, and
+  // marks the others as ended. The first key is written to `directory`/api-key. `log`, which must
+  // outlive the service, records the end of each sandbox.
   static Result<std::unique_ptr<LocalService>> open(const std::string& directory,
                                                     const std::string& keeper_socket,
                                                     Revive revive,
@@ -238,7 +238,7 @@ class LocalService final : public SandboxService {
   Result<std::vector<EmergencyStop>> emergency_stops(const Caller& caller) override;
   std::optional<EmergencyStop> stop_of(std::string_view tenant, std::string_view sandbox) override;
 
-  // Of all tenants. Asks the keeper.
+  // For all tenants. Asks the keeper.
   ServiceFigures figures();
 
  private:
@@ -248,9 +248,9 @@ class LocalService final : public SandboxService {
     Kind kind;
     std::string archive;                   // The snapshot's files; empty: none.
     std::string image{};                   // Of one whose workspace is on disk; empty: none.
-    bool image_in_use = false;             // That is a living sandbox's, not a snapshot.
+    bool image_in_use = false;             // The image is a living sandbox's, not a snapshot.
     std::string copied{};                  // What the keeper's copy() has written; empty: none.
-    std::optional<Limits> image_limits{};  // The size and the inodes of that, where it says them.
+    std::optional<Limits> image_limits{};  // Size and inodes of the image, if it says them.
     std::optional<TemplateParts> parts{};  // Of one that was built.
   };
 
@@ -258,7 +258,7 @@ class LocalService final : public SandboxService {
   struct KeeperEndings {
     std::optional<SystemTime> since{};  // Since when it runs. Nothing: it could not be asked.
     std::map<std::string, Ending, std::less<>> ended{};
-    // Of one that it does not have.
+    // The ending of a sandbox that it does not have.
     [[nodiscard]] Ending of(const std::string& sandbox, SystemTime created) const;
   };
 
@@ -281,22 +281,22 @@ class LocalService final : public SandboxService {
                Log& log,
                const Options& options);
   Result<void> adopt();
-  // Has the keeper make sandboxes ahead that are as most of ours will be.
+  // Has the keeper make sandboxes ahead, of the kinds that most of ours will be.
   void warm_up();
   void watch();
   void look_for_ended();
   void take_happenings();
 
   Result<nlohmann::json> call(std::string_view name, nlohmann::json arguments);
-  // A call about a sandbox of the caller's. kUnavailable where the keeper has lost it and it can be
-  // had again; kNotFound only when it is gone for good.
+  // A call about one of the caller's sandboxes. kUnavailable if the keeper has lost it and it can
+  // be resumed; kNotFound only if it is gone for good.
   Result<nlohmann::json> call_about(const Caller& caller,
                                     std::string_view sandbox,
                                     std::string_view name,
                                     nlohmann::json arguments);
   // What an error of the keeper's means to a caller who knows that sandbox: as call_about().
   Error explain(const Caller& caller, std::string_view sandbox, Error error);
-  // As call_about(); the sandbox is resumed for it where it wants to be.
+  // As call_about(); a paused sandbox is resumed first if it has `auto_resume`.
   Result<nlohmann::json> call_in(const Caller& caller,
                                  std::string_view sandbox,
                                  std::string_view name,
@@ -310,19 +310,18 @@ class LocalService final : public SandboxService {
   void lose(const SandboxEntry& entry, const Ending& ending);
   void forget(std::string_view id, const Ending& ending);
   void end_record(const std::string& tenant, std::string_view id, const Ending& ending);
-  // kRefused where the operator forbids such rules.
+  // kRefused if the operator forbids such rules.
   [[nodiscard]] Result<void> check_network(const NetworkRules& rules, bool optional) const;
   [[nodiscard]] Result<void> check_nested(bool wanted) const;
   // What the keeper is told to make (local_orders.cc): what a template says, and the rest of what
-  // is known of a sandbox. Its tier, its disk images, its network, the user of an image and a saved
-  // memory are the caller's to add.
+  // is known of a sandbox. The caller adds its tier, its disk images, its network, the user of an
+  // image and a saved memory.
   [[nodiscard]] keeper::CreateOrder order_of(const Caller& caller, const Base& base) const;
   [[nodiscard]] keeper::CreateOrder order_of(const Caller& caller,
                                              const Base& base,
                                              const SandboxInfo& info) const;
-  // What the keeper lets a sandbox with these rules reach; none: nothing.
-  // With the values of the tenant's secrets. With `may_miss`, what names a secret that is gone is
-  // left out.
+  // What the keeper lets a sandbox with these rules reach; none: nothing. Includes the values of
+  // the tenant's secrets. With `may_miss`, rules that name a secret that is gone are left out.
   [[nodiscard]] Result<std::optional<keeper::NetworkOrder>> way_out(std::string_view tenant,
                                                                     const NetworkRules& rules,
                                                                     bool may_miss = false);
@@ -339,13 +338,13 @@ class LocalService final : public SandboxService {
   Result<void> pause_to_disk(const Caller& caller, SandboxInfo info);
   [[nodiscard]] bool is_being_saved(std::string_view id);
   Result<Base> base_of(const Caller& caller, const std::string& template_name);
-  // What a sandbox is made of, without files: its own are in their place.
+  // What a sandbox is made of, without the template's files: it has its own instead.
   Result<Base> base_of(const Caller& caller, const SandboxInfo& info);
   [[nodiscard]] Result<void> make_snapshots_directory() const;
-  // A name there that is nobody's: what the next daemon finds under it is removed.
+  // An unused name in it: the next daemon removes what it finds under that.
   [[nodiscard]] std::string own_file() const;
   static std::string digest_of(const Base& base);
-  // Puts what an archive holds in the place of what the template begins with.
+  // Replaces what the template begins with by what an archive holds.
   static Result<void> continue_archive(const OpenedArchive& archive,
                                        std::string_view template_name,
                                        Base& base);
@@ -356,12 +355,12 @@ class LocalService final : public SandboxService {
                                     const SandboxInfo& info,
                                     const std::string& path,
                                     DiskBudget budget);
-  // The files of a sandbox as they are now: an image of one on disk, else an archive. What it takes
-  // counts against the tenant's disk as long as the lease is.
+  // Keeps the files of a sandbox as they are now: as an image if it is on disk, else as an archive.
+  // What they take counts against the tenant's disk as long as the lease lives.
   Result<QuotaLease> keep_workspace(const Caller& caller,
                                     const SandboxInfo& info,
                                     const std::string& path);
-  // Nothing waits for a decision that could take back what is in it.
+  // Fails while a dry run could still take back what is in it.
   Result<void> check_settled(const SandboxInfo& info);
   Result<void> unpack_workspace(const Caller& caller,
                                 std::string_view id,
@@ -384,10 +383,10 @@ class LocalService final : public SandboxService {
   Result<void> record(Unsettled& one);
   Result<std::string> answer_of(const IdempotencyOutcome& outcome);
   void settle_again();
-  // Records that are no longer kept, and answers that nobody may ask for again.
+  // Removes records that are no longer kept, and answers that nobody may ask for again.
   void forget_old();
   void settle_old_claims();
-  // The start command of a template, and its waiting for that.
+  // Runs a template's start command, and waits until its ready command succeeds or time is up.
   Result<void> begin_template(const Caller& caller,
                               const std::string& id,
                               const TemplateParts& parts);
@@ -437,17 +436,17 @@ class LocalService final : public SandboxService {
   const Revive revive_;
   Log& log_;
   SandboxBook book_;
-  // Of this daemon among all that the keeper has known.
+  // Distinguishes this daemon from all others that the keeper has known.
   const std::string own_name_ = random_name();
   std::atomic<std::uint64_t> next_key_ = 1;
-  std::atomic<bool> ready_ = false;       // Of the keeper that there is.
+  std::atomic<bool> ready_ = false;       // Of the current keeper.
   std::atomic<std::uint64_t> stops_ = 0;  // Emergency stops so far.
   mutable std::mutex noting_;  // Held while a sandbox leaves the book and its record gets an end.
   std::array<std::atomic<std::uint64_t>, kEndReasons> ends_{};
 
   // By sandbox: nobody waits here for another one's guest or disk.
   SavedDisk saved_disk_;
-  NamedLocks reviving_;  // Of those that are made again over what they left on disk.
+  NamedLocks reviving_;  // Of those that are made again from what they left on disk.
   NamedLocks changing_;  // Of changes of settings, which are read and written back.
   std::mutex mutex_;     // Of the five that follow; held for a moment only.
   std::condition_variable changed_;
@@ -455,7 +454,7 @@ class LocalService final : public SandboxService {
   std::vector<Unsettled> unsettled_;
   Histogram creation_;
   std::set<std::string, std::less<>> saving_;  // Sandboxes whose memory goes to disk now.
-  std::mutex keeping_;                         // Answers in files, between the file and its record.
+  std::mutex keeping_;                         // From writing an answer's file to recording it.
   std::thread watcher_;
 };
 

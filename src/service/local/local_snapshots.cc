@@ -75,7 +75,7 @@ std::string LocalService::describe(std::string_view template_name, const Base& b
     object["parts"] = parts_json(parts);
   }
   std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
-  // What is larger has no room in a record: its sandboxes depend on the template of their name.
+  // A larger text has no room in a record: such sandboxes depend on the template that they name.
   return text.size() <= kMaxDescription ? text : std::string();
 }
 
@@ -114,7 +114,7 @@ std::set<std::string> LocalService::content_in_use() const {
   return used;
 }
 
-// What may be taken back yet is in no copy. One that sleeps on its disk has nothing like that.
+// What may still be taken back goes into no copy. A sandbox that sleeps on its disk has none.
 Result<void> LocalService::check_settled(const SandboxInfo& info) {
   if (!sleeps_on_disk(info)) {
     (void)GB_TRY(call("settled", {{"sandbox", info.id}}));
@@ -139,7 +139,7 @@ Result<QuotaLease> LocalService::keep_workspace(const Caller& caller,
   if (info.storage == Storage::kMemory) {
     return pack_workspace(caller, info, path, std::move(budget));
   }
-  // The keeper writes it, and no more than the image may hold.
+  // The keeper writes the copy, and no more than the image may hold.
   GB_TRY(budget.spend(info.limits.disk.count));
   (void)GB_TRY(call("copy_image", {{"image", workspaces_.path(info.id)}, {"to", path}}));
   return std::move(budget).settle(image_use(path));
@@ -153,7 +153,7 @@ Result<std::vector<std::string>> LocalService::templates(const Caller& caller) {
   return names;
 }
 
-// What an archive of it can hold: holes take nothing; hard links may double what is on its disk.
+// The most an archive of it can hold: holes take nothing; hard links may double what is on disk.
 std::uint64_t LocalService::most_packed(const Caller& caller, const SandboxInfo& info) {
   constexpr std::uint64_t kHead = 2'048;
   std::uint64_t most = 2 * info.limits.disk.count + info.limits.inodes * kHead;
@@ -207,7 +207,7 @@ Result<void> LocalService::unpack_workspace(const Caller& caller,
   });
 }
 
-// Of a daemon that died while it wrote them, or before it had recorded them.
+// Removes those of a daemon that died while it wrote them, or before it had recorded them.
 void LocalService::sweep_snapshots() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(directory_ + kSnapshots, error)) {
@@ -276,7 +276,7 @@ Result<std::vector<SandboxInfo>> LocalService::fork(const Caller& caller,
     workspaces_.remove_saved(name);
     return copies;
   }
-  // A single copy of a disk needs no other in between; several are of the same moment.
+  // A single copy of a disk needs no intermediate copy; several must be of the same moment.
   if (info.storage == Storage::kDisk && fork.count == 1) {
     GB_TRY(check_settled(info));
     base.image = workspaces_.path(info.id);
@@ -300,7 +300,7 @@ Result<std::vector<SandboxInfo>> LocalService::make_copies(const Caller& caller,
   request.volumes = info.volumes;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
       info.expires - std::chrono::system_clock::now());
-  // One that slept beyond its time has none to give.
+  // A sandbox that slept beyond its time has none to pass on.
   request.timeout = fork.timeout.value_or(left.count() > 0 ? left : request.timeout);
   request.tier = {.exactly = info.tier, .at_least = {}};
   request.on_timeout = info.on_timeout;

@@ -41,7 +41,7 @@ Result<void> LocalStops::add(const EmergencyStop& stop) {
 }
 
 Result<void> LocalStops::remove(const StopScope& scope) {
-  // From the database first: one that comes back with the next daemon was not lifted.
+  // From the database first: a stop that comes back with the next daemon was not lifted.
   GB_TRY(records_.remove(to_string(scope.kind), scope.name));
   const std::scoped_lock lock(mutex_);
   const std::size_t removed =

@@ -20,11 +20,11 @@ class LocalStops {
  public:
   explicit LocalStops(Database& database) : records_(database) {}
 
-  // Those of the daemon before.
+  // Loads those of the previous daemon.
   Result<void> load();
-  // In effect when it returns, also where it cannot be recorded. The first one of a scope stays.
+  // In effect when it returns, even if it cannot be recorded. A scope's first stop stays.
   Result<void> add(const EmergencyStop& stop);
-  // kNotFound where there is none.
+  // kNotFound if there is none.
   Result<void> remove(const StopScope& scope);
   // Oldest first.
   [[nodiscard]] std::vector<EmergencyStop> all() const;

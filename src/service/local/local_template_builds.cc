@@ -196,7 +196,7 @@ Result<json> LocalTemplates::make(const Caller& caller,
   };
   auto built = keeper_.call("build_template", request, on_event, &held, handed);
   if (!room) {
-    return std::move(room).error();  // What the builder says of it is less.
+    return std::move(room).error();  // The builder's own error says less.
   }
   return built;
 }
@@ -256,7 +256,7 @@ Result<TemplateBuilt> LocalTemplates::build(const Caller& caller,
                                                        : "registry";
   const QuotaUse& use = recipe.dockerfile ? kDockerfileUse : kBuildUse;
   auto built = finish(caller, recipe, source, sink, GB_TRY(begin(caller, recipe.name, use)));
-  // One that was replaced, and drafts.
+  // Removes a template that was replaced, and drafts.
   sweep();
   return built;
 }
@@ -267,7 +267,7 @@ Result<TemplateBuilt> LocalTemplates::import(const Caller& caller,
                                              const FileClient::Source& source,
                                              const BuildSink& sink) {
   GB_TRY(check_template_name(name));
-  // Before the first byte: what has no place is not received.
+  // Before the first byte: what there is no room for is not received.
   Begun begun = GB_TRY(begin(caller, name, kBuildUse));
   DiskBudget budget = GB_TRY(DiskBudget::begin(quotas_, caller.tenant, directory_));
   CountedFile file =

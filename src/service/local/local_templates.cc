@@ -98,7 +98,7 @@ keeper::TemplateOrder LocalTemplates::order(std::string_view tenant,
   order.preload = parts.preload;
   order.directory = parts.image.directory;
   for (const std::string& key : parts.keys()) {
-    // The workspace's files are copied, and not needed any longer then.
+    // The workspace's files are copied, and not needed after that.
     if (key != parts.files) {
       order.contents.push_back(contents_.path_of(key));
     }

@@ -75,8 +75,8 @@ class LocalTemplates final : public TemplateService {
 
   // Of a template that was built, or of a snapshot of a sandbox of one; nothing for others.
   static std::optional<TemplateParts> parts_of(const TemplateRecord& record);
-  // The settings with which a snapshot of a sandbox of it is recorded: its files are the
-  // snapshot's.
+  // The settings to record for a snapshot of a sandbox of this template: the files are the
+  // snapshot's own.
   static nlohmann::json settings_of_snapshot(const TemplateParts& parts);
 
   // What a sandbox of this tenant is made with.
@@ -84,8 +84,8 @@ class LocalTemplates final : public TemplateService {
                                             const TemplateParts& parts) const;
   // What its processes have in their environment.
   [[nodiscard]] Environment environment(const TemplateParts& parts) const;
-  // Whom its image names beside root, where the request leaves it open who runs everything. Empty:
-  // nobody, and for a request with what only a guest can have.
+  // The user other than root that its image names, if the request leaves open who runs everything.
+  // Empty if there is none, or the request has something that only a guest can have.
   template <typename Request>
   [[nodiscard]] static std::string user(const std::optional<TemplateParts>& parts,
                                         const Request& request) {
@@ -101,11 +101,11 @@ class LocalTemplates final : public TemplateService {
   Result<void> put(const TemplateRecord& record,
                    std::vector<std::pair<std::string, QuotaLease>> counted);
 
-  // The files of a snapshot, where no name stands for it any more.
+  // Removes the files of a snapshot if no name refers to it any more.
   void remove_unused_snapshot(const std::string& content);
 
-  // Once, before the first call: what an earlier daemon built when it ended has failed, and what
-  // was uploaded to it counts.
+  // Call it once, before all else: marks what an earlier daemon was building when it ended as
+  // failed, and counts what was uploaded to it.
   Result<void> take_over();
 
   // Removes content that no template and no sandbox uses, and counts what templates name.
@@ -121,8 +121,8 @@ class LocalTemplates final : public TemplateService {
   };
   Result<Begun> begin(const Caller& caller, const std::string& name, const QuotaUse& use);
   Result<std::shared_ptr<void>> take_turn(const Caller& caller);
-  // Counts what a builder writes and removes. Nothing where `said` is about something else; false
-  // when the builder has ended. `room` is whether there is room for what it is about to write.
+  // Counts what a builder writes and removes. Nothing if `said` is about something else; false if
+  // the builder has ended. `room` is whether there is room for what it is about to write.
   static std::optional<bool> count_disk(int fd,
                                         const nlohmann::json& said,
                                         DiskBudget& budget,
@@ -143,14 +143,14 @@ class LocalTemplates final : public TemplateService {
     std::vector<std::string> policies{};
   };
   Result<BuildBase> base_of(const Caller& caller, const std::string& name);
-  // Tells a builder what a name stands for; false when it has ended.
+  // Tells a builder what a template's name refers to; false if the builder has ended.
   static bool answer_base(int fd, const Result<BuildBase>& base);
   Result<TemplateInfo> info_of(const TemplateRecord& record) const;
 
-  // The value of the secret that a login of a registry names.
+  // Fills in the value of the secret that a registry login names.
   Result<void> add_password(const Caller& caller, Recipe& recipe);
-  // Has the keeper build it. Fills `held` with what keeps the pieces, and adds the policies of all
-  // that it is built on.
+  // Has the keeper build it. Fills `held` with what keeps the pieces, and adds the policies of
+  // everything that it is built on.
   Result<nlohmann::json> make(const Caller& caller,
                               const Recipe& recipe,
                               DiskBudget& budget,

@@ -7,7 +7,7 @@
 
 namespace glovebox {
 
-// Lives no longer than what it is given.
+// What it is given must outlive it.
 class LocalTenants final : public TenantService {
  public:
   LocalTenants(Tenants& tenants, const QuotaBook& quotas) : tenants_(tenants), quotas_(quotas) {}

@@ -62,7 +62,7 @@ Result<void> LocalVolumes::adopt(const std::vector<std::string>& tenants) {
       leases_.insert_or_assign(record.id, quotas_.adopt(tenant, use_of(record.size)));
     }
   }
-  // Of a daemon that died before it had recorded them.
+  // Images of a daemon that died before it had recorded them.
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(directory_, none)) {
     if (!known.contains(entry.path().string())) {

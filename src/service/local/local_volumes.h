@@ -26,7 +26,7 @@ class LocalVolumes final : public VolumeService {
                QuotaBook& quotas,
                keeper::KeeperClient& keeper);
 
-  // Counts what is there against its tenants, and removes images that belong to none.
+  // Counts the volumes that exist against their tenants, and removes images that belong to none.
   Result<void> adopt(const std::vector<std::string>& tenants);
 
   Result<VolumeInfo> create(const Caller& caller, const VolumeRequest& request) override;
@@ -38,7 +38,7 @@ class LocalVolumes final : public VolumeService {
                            FileAccess access) override;
   Result<VolumeBearer> bearer(std::string_view tenant, std::string_view volume) override;
 
-  // What a sandbox with these is made with; their names become ids in `mounts`.
+  // The images that a sandbox with these mounts is made with; names in `mounts` become ids.
   Result<std::vector<keeper::ImageOrder>> order(const Caller& caller,
                                                 std::vector<VolumeMount>& mounts);
 

@@ -71,7 +71,7 @@ void decode_kept(std::string_view text, SandboxInfo& info) {
   if (const auto policies = object.find("policies");
       policies != object.end() && policies->is_array()) {
     for (const json& name : *policies) {
-      // One that nobody can read is one that nobody can meet.
+      // A name that nobody can read is a policy that nobody can meet.
       info.policies.push_back(name.is_string() ? name.get<std::string>() : std::string());
     }
   }
@@ -129,7 +129,7 @@ void LocalWorkspaces::remove_saved(std::string_view sandbox) const {
   (void)keeper_.call("remove_saved", {{"saved", saved(sandbox)}});
 }
 
-// In this order: what only stands for an image in the keeper's pool the daemon could remove, too.
+// In this order: a file that only represents an image in the keeper's pool can be unlinked, too.
 void remove_snapshot(keeper::KeeperClient& keeper, const std::string& path) {
   if (!keeper.call("remove_image", {{"image", path}})) {
     (void)::unlink(path.c_str());

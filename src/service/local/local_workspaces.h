@@ -28,15 +28,15 @@ class LocalWorkspaces {
   LocalWorkspaces(const std::string& directory, keeper::KeeperClient& keeper)
       : directory_(directory + "/workspaces"), keeper_(keeper) {}
 
-  // The image of a sandbox, and the directory of its saved memory. Whether one of them is there is
-  // whether it can go on.
+  // The image of a sandbox, and the directory of its saved memory. If one of them is there, the
+  // sandbox can continue.
   [[nodiscard]] std::string path(std::string_view sandbox) const;
   [[nodiscard]] std::string saved(std::string_view sandbox) const;
   [[nodiscard]] bool has(const SandboxInfo& info) const;
   [[nodiscard]] bool has_saved(const SandboxInfo& info) const;
 
-  // An empty one with the size and the inodes of the limits, or a copy of `image`, which is in use
-  // or never will be. Answers SandboxInfo::shares_copies.
+  // Makes an empty image with the size and the inodes of the limits, or a copy of `image`, which is
+  // in use or never will be. Returns SandboxInfo::shares_copies.
   Result<bool> make(std::string_view sandbox,
                     const Limits& limits,
                     const std::string& image,
@@ -44,7 +44,7 @@ class LocalWorkspaces {
   void remove(std::string_view sandbox) const;
   void remove_saved(std::string_view sandbox) const;
 
-  // A sandbox of which nothing but record and workspace is left, as one that is paused.
+  // A sandbox of which only record and workspace are left, as a paused one.
   [[nodiscard]] std::optional<SandboxEntry> left_of(const SandboxRecord& record) const;
 
   // Removes what belongs to none of these sandboxes.

@@ -10,8 +10,8 @@
 
 namespace glovebox {
 
-// Of a call that has just failed with errno set. A full disk of ours is no limit of the caller's,
-// who cannot make room: kUnavailable, not kExhausted.
+// The error of a call that has just failed with errno set. If our own disk is full, that is no
+// limit of the caller's, who cannot make room: kUnavailable, not kExhausted.
 inline Error own_disk_error(std::string_view call) {
   const int error = errno;
   Error told = Error::from_errno(call, error);

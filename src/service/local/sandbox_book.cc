@@ -13,7 +13,7 @@ namespace glovebox {
 
 using nlohmann::json;
 
-// Beside it lies what encode_kept() says.
+// What encode_kept() returns is stored beside these.
 template <>
 inline constexpr auto keeper::kFields<SandboxEntry> =
     std::tuple{Field{"tenant", &SandboxEntry::tenant},

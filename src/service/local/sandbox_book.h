@@ -22,12 +22,12 @@ namespace glovebox {
 struct SandboxEntry {
   std::string tenant;
   std::string claim;  // The subject of the idempotency claim that it was made for, or empty.
-  std::uint64_t changes = 0;  // Since this daemon knows it.
+  std::uint64_t changes = 0;  // Since this daemon has known it.
   bool filling = false;       // Its files are not all there yet: nobody has been told of it.
   SandboxInfo info;
 };
 
-// What the keeper keeps of an entry, and back; nothing for what is none.
+// What the keeper keeps of an entry, and back; nothing if `record` is not one.
 std::string encode(const SandboxEntry& entry);
 std::optional<SandboxEntry> decode_entry(std::string_view record);
 
@@ -36,15 +36,15 @@ class SandboxBook {
  public:
   void put(SandboxEntry entry, QuotaLease lease);
 
-  // Whoever's it is.
+  // Of any tenant.
   Result<SandboxEntry> entry(std::string_view id) const;
-  // kNotFound too when it is another tenant's.
+  // kNotFound also if it is another tenant's.
   Result<SandboxInfo> find(std::string_view tenant, std::string_view id) const;
 
   // Change an entry that is there.
   void set(const SandboxInfo& info);
   void set_state(std::string_view id, SandboxState state);
-  // What was asked for when `before` was all(); newer knowledge stays.
+  // Sets what was asked for when all() returned `before`; newer changes stay.
   void set_state_since(const SandboxEntry& before, SandboxState state);
 
   // The entry, when it was there. Its quota is free again.

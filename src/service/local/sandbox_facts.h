@@ -11,7 +11,7 @@
 
 namespace glovebox {
 
-// Takes over what the keeper says of it.
+// Updates `info` with what the keeper says of the sandbox.
 void refresh(SandboxInfo& info, const nlohmann::json& said);
 
 [[nodiscard]] SandboxRecord record_of(const SandboxEntry& entry);

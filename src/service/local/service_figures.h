@@ -20,10 +20,10 @@ struct ServiceFigures {
     QuotaUse use;
   };
   struct Pool {
-    // Of the shipped ones, or "(built)" for all others together; with the tier of another kind.
+    // A shipped one, or "(built)" for all others together; with the tier if not that of realms.
     std::string template_name;
     std::uint64_t ready = 0;   // Sandboxes that wait,
-    std::uint64_t wanted = 0;  // and how many are to.
+    std::uint64_t wanted = 0;  // and how many should.
   };
   struct Keeper {
     std::uint64_t threads = 0;

@@ -9,8 +9,8 @@
 namespace glovebox {
 
 // The kernel says the same of a missing directory as of a missing program, so it is looked up here,
-// after the failure: kInvalid where the command cannot be started, else `error`. `files` are those
-// of the sandbox.
+// after the failure: kInvalid if the command cannot be started, else `error`. `files` are those of
+// the sandbox.
 Error explain_start(Result<FileClient> files, const Command& command, Error error);
 
 }  // namespace glovebox

@@ -21,9 +21,9 @@ class StorageCharges {
   using Item = std::pair<std::string, std::string>;  // A tenant, and the key of a piece.
 
   [[nodiscard]] bool has(const Item& item) const { return leases_.contains(item); }
-  // What counts already goes on as it is.
+  // What counts already stays as it is.
   void keep(const Item& item, QuotaLease lease) { leases_.try_emplace(item, std::move(lease)); }
-  // Gives back what none of these is.
+  // Gives back every item that is not one of these.
   void retain(const std::set<Item>& items) {
     std::erase_if(leases_, [&items](const auto& each) { return !items.contains(each.first); });
   }

@@ -46,15 +46,15 @@ std::string mask_of(const IpBlock& block) {
   return mask.to_text();
 }
 
-// "permitted;DNS:…" for each host. A kind of name without any would be free, so it is closed,
-// unless any name may lead to an address.
+// "permitted;DNS:…" for each host. A kind of name without any constraint would be open, so it is
+// closed, unless any name may lead to an address.
 std::string constraints_of(const std::vector<NetworkRule>& places, bool any_name = false) {
   std::string text = "critical";
   bool names = any_name;
   bool addresses = false;
   for (const NetworkRule& place : places) {
     if (!place.name.empty()) {
-      // Covers what is below it, too; the proxy makes certificates for its rules' hosts only.
+      // Also covers the names below it; the proxy makes certificates for its rules' hosts only.
       text += any_name ? "" : ",permitted;DNS:" + place.name;
       names = true;
     } else {
@@ -71,7 +71,7 @@ std::string constraints_of(const std::vector<NetworkRule>& places, bool any_name
   return text;
 }
 
-// `constraints`: of constraints_of(); empty: it may vouch for any host.
+// `constraints` comes from constraints_of(); if it is empty, the authority may vouch for any host.
 Result<EdgeAuthority> make_authority(const std::string& constraints) {
   const openssl::Key key(EVP_EC_gen("P-256"));
   openssl::CertificateOrder order{

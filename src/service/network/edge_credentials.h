@@ -3,7 +3,7 @@
 // certificate authority by which it reads requests within TLS.
 //
 // The authority is this sandbox's alone. Its certificate is trusted inside and nowhere else, and is
-// good for the hosts of the secrets only, or of all rules where the network is recorded (name
+// good for the hosts of the secrets only, or of all rules if the network is recorded (name
 // constraints, RFC 5280, 4.2.1.10), so that nobody who gets hold of its key can speak for another
 // host.
 #pragma once
@@ -28,29 +28,29 @@ struct EdgeAuthority {
 };
 
 // The certificates of the authorities that this machine trusts: the file that SSL_CERT_FILE names,
-// else the system's. PEM; kUnavailable where there are none, or more than 900 KiB.
+// else the system's. PEM; kUnavailable if there are none, or more than 900 KiB.
 Result<std::string> machine_authorities();
 
 // A value. Any thread.
 class EdgeCredentials {
  public:
-  // Those of a sandbox that has none.
+  // The credentials of a sandbox that has none.
   EdgeCredentials() = default;
 
-  // With a new authority where a rule needs one. kNotFound for a secret without a value, kInvalid
+  // With a new authority if a rule needs one. kNotFound for a secret without a value, kInvalid
   // for a value that no header can carry, kUnavailable without certificates of this host. No error
   // shows a value.
   static Result<EdgeCredentials> make(const CredentialRules& rules, const SecretValues& secrets);
 
-  // Those of a sandbox whose network is recorded or answered from a recording: with an authority
-  // for all hosts that the rules allow, since TLS to all of them is read. Where a recording
-  // answers, nothing is filled in, and no value is needed.
+  // For a sandbox whose network is recorded or answered from a recording: with an authority for all
+  // hosts that the rules allow, since TLS to all of them is read. If a recording answers, nothing
+  // is filled in, and no value is needed.
   static Result<EdgeCredentials> make(const NetworkRules& rules,
                                       const SecretValues& secrets,
                                       const NetworkTape& tape);
 
   // The same for rules that come later, with the authority that the sandbox trusts already.
-  // kConflict where they concern hosts over TLS that it cannot speak for.
+  // kConflict if they concern hosts over TLS that this authority cannot speak for.
   [[nodiscard]] Result<EdgeCredentials> changed(const CredentialRules& rules,
                                                 const SecretValues& secrets) const;
 

@@ -60,7 +60,7 @@ Result<void> send_all(int socket, std::string_view bytes) {
   return {};
 }
 
-// Nothing more will come where it is empty; nothing has come in time where it is absent.
+// Empty if nothing more will come; absent if nothing has come in time.
 std::optional<std::string_view> receive(int socket,
                                         std::span<char> block,
                                         Clock::time_point deadline) {
@@ -94,8 +94,8 @@ void Egress::announce(Environment& env, const EdgeCredentials& credentials) {
        {std::pair("HTTP_PROXY", proxy), std::pair("HTTPS_PROXY", proxy),
         std::pair("http_proxy", proxy), std::pair("https_proxy", proxy),
         std::pair("NO_PROXY", local), std::pair("no_proxy", local),
-        // As npm has it by itself, where there is a network. With
-        // pip's own five, a host that a rule refuses takes 9 s.
+        // npm's own default, where there is a network. With pip's default of five, a host that a
+        // rule refuses takes 9 s.
         std::pair("npm_config_fetch_retries", std::string("2")),
         std::pair("PIP_RETRIES", std::string("2")), std::pair("PIP_NO_INDEX", std::string("0"))}) {
     const bool set =
@@ -145,7 +145,7 @@ Result<std::unique_ptr<Egress>> Egress::launch(const Place& place,
     GB_TRY(describe_host(order, own_variable));
   }
   if (order.public_only) {
-    // It would look names up for us, and its password is none of a stranger's proxy.
+    // That proxy would look names up for us, and strangers must not use its password.
     order.http_upstream.reset();
     order.https_upstream.reset();
   }
@@ -170,7 +170,7 @@ Result<std::unique_ptr<Egress>> Egress::launch(const Place& place,
   if (tape.recording) {
     append_recording(frame, *tape.recording);
   }
-  // One that ended at once says why on its standard error.
+  // A proxy that ended at once says why on its standard error.
   if (send_all(started->control_.get(), frame) && started->await_ready()) {
     started->listener_ = std::thread([self = started.get()] { self->listen(); });
     return started;
@@ -234,7 +234,7 @@ void Egress::receive_records() {
   } while (take_frames());
 }
 
-// False once what comes makes no sense; the proxy is not listened to any more then.
+// False once what comes makes no sense; from then on nobody listens to the proxy.
 bool Egress::take_frames() {
   for (;;) {
     Frame frame;
@@ -267,7 +267,7 @@ bool Egress::take_frames() {
   }
 }
 
-// False where it is nothing that a proxy says that is to record, or more than it may.
+// False if this is not a message of a proxy that records, or if it is more than it may record.
 bool Egress::take_recorded(const Frame& frame) {
   const std::lock_guard lock(mutex_);
   NetworkRecording& recording = record_.recording;
@@ -301,7 +301,7 @@ void Egress::end() {
   pollfd ended{process_.pidfd(), POLLIN, 0};
   (void)::poll(&ended, 1, static_cast<int>(std::chrono::milliseconds(kLastWords).count()));
   process_.kill();
-  // Its end of the socket is closed now, so the listener finds the end of what was said.
+  // The proxy's end of the socket is closed now, so the listener reaches the end of its messages.
   listener_.join();
 }
 

@@ -30,7 +30,7 @@ class Egress {
   // Called for each connection when it has ended, from a thread of its own.
   using Observer = std::function<void(const ConnectionRecord&)>;
 
-  // Makes room for the proxy in a sandbox that is to be made: its port, the variables that tell
+  // Makes room for the proxy in a sandbox that will be made: its port, the variables that tell
   // programs about it (those that the caller has set stay), and the certificates of the host's
   // authorities.
   static void prepare(SandboxSpec& spec, const EdgeCredentials& credentials = {});
@@ -47,9 +47,9 @@ class Egress {
                                                bool public_only = false,
                                                const NetworkTape& tape = {});
 
-  // As start(), with sockets that the caller keeps, so that another proxy may follow this one.
-  // Once this one is dead though nobody has ended it, the listener takes no connections: programs
-  // in the sandbox are refused and do not wait.
+  // As start(), with sockets that the caller keeps, so that another proxy may follow this one. If
+  // this one dies without being ended, the listener takes no more connections: programs in the
+  // sandbox are refused instead of waiting.
   struct Place {
     // As Sandbox::take_way_out(). They outlive the proxy.
     int listener = -1;
@@ -66,18 +66,18 @@ class Egress {
   Egress& operator=(const Egress&) = delete;
   ~Egress();
 
-  // The connections that have ended, at most Verdict::kMaxConnections, the first in front.
+  // The connections that have ended, at most Verdict::kMaxConnections, the earliest first.
   struct Record {
     std::vector<ConnectionRecord> connections;
     std::uint64_t more = 0;
-    NetworkRecording recording{};  // Where the tape had room for one.
+    NetworkRecording recording{};  // If the tape had room for one.
   };
   [[nodiscard]] Record record() const;
 
-  // Cuts what there is, without waiting.
+  // Cuts all connections, without waiting.
   void cut();
 
-  // Cuts what there is, and waits for the last records, two seconds at most. The observer is not
+  // Cuts all connections, and waits for the last records, two seconds at most. The observer is not
   // called after that.
   void end();
 

@@ -36,7 +36,7 @@ std::vector<std::string_view> words(std::string_view text, std::string_view sepa
   return found;
 }
 
-// HOST[:PORT] as URLs have it; the port is 0 where it is absent.
+// HOST[:PORT] as URLs have it; the port is 0 if it is absent.
 struct HostPort {
   std::string_view host;
   std::uint16_t port = 0;
@@ -114,7 +114,7 @@ Result<std::optional<egress::Upstream>> upstream_from(const Variable& variable,
     const auto url = variable(name);
     if (url && !url->empty()) {
       auto upstream = parse_upstream(*url);
-      // The URL may hold a password, so it is not shown.
+      // The URL may contain a password, so it is not shown.
       return upstream ? Result<std::optional<egress::Upstream>>(std::move(upstream).value())
                       : std::move(upstream).error().within(name);
     }

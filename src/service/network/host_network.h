@@ -19,13 +19,13 @@ std::vector<egress::Endpoint> parse_name_servers(std::string_view resolv_conf);
 // http://[USER:PASSWORD@]HOST[:PORT][/]; kInvalid for anything else.
 Result<egress::Upstream> parse_upstream(std::string_view url);
 
-// What NO_PROXY lists: names, which count for all names below them, too; addresses and blocks. "*"
-// is all there is. What it has that is none of these is left out.
+// What NO_PROXY lists: names, which count for all names below them, too; addresses and blocks. A
+// "*" among them makes the result empty. Anything else is left out.
 std::vector<NetworkRule> parse_no_proxy(std::string_view list);
 
 // Fills in what an order says of this host: name servers from /etc/resolv.conf, or from
-// GLOVEBOX_NAME_SERVERS (ADDRESS[:PORT], by commas); proxies from HTTP_PROXY, HTTPS_PROXY and
-// NO_PROXY, in lower case first. `variable` looks one up and returns nothing where it is not set.
+// GLOVEBOX_NAME_SERVERS (ADDRESS[:PORT], with commas between); proxies from HTTP_PROXY, HTTPS_PROXY
+// and NO_PROXY, lower case first. `variable` looks one up and returns nothing if it is not set.
 using Variable = std::function<std::optional<std::string>(const char* name)>;
 Result<void> describe_host(egress::Order& order, const Variable& variable);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a layer consists of, so that a half one, or one that somebody changed, is not taken for it.
+// What a layer consists of, so that an incomplete or changed one is not mistaken for it.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct LayerSeal {
   static Result<LayerSeal> decode(const std::string& text);
 };
 
-// Looks at every name below `directory` without reading a file. Fails with kInvalid where something
-// is neither file nor directory, or is not ours.
+// Looks at every name below `directory` without reading a file. Fails with kInvalid if something is
+// neither file nor directory, or is not ours.
 Result<LayerSeal> seal_of(const std::string& directory);
 
-// Takes away the right to write, from everybody and everything below.
+// Takes the right to write away from everybody, for the directory and everything below it.
 Result<void> make_read_only(const std::string& directory);
 
 }  // namespace glovebox

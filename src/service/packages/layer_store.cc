@@ -73,7 +73,7 @@ Result<LayerStore> LayerStore::open(const std::string& directory) {
     return cannot_keep("open " + printable(directory));
   }
   if (status.st_uid != ::geteuid() || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    // Who can write there could give other code to every sandbox that asks for a package.
+    // Anybody who can write there could give other code to every sandbox that asks for a package.
     return Error(ErrorCode::kRefused, "'" + printable(directory) + "' is writable by other users",
                  "remove it, or set XDG_CACHE_HOME to another cache directory");
   }
@@ -91,7 +91,7 @@ Result<std::optional<Layer>> LayerStore::find(const std::string& key) const {
     remove(path);
     return std::optional<Layer>();
   }
-  // When it was used last. Without the right to say so it merely goes earlier.
+  // When it was last used. Without the right to set this, the layer is only removed sooner.
   (void)::utimensat(AT_FDCWD, seal_path(path).c_str(), nullptr, 0);
   return std::optional<Layer>(Layer(key, path, std::move(held)));
 }
@@ -133,7 +133,7 @@ Result<Layer> LayerStore::commit(LayerDraft draft, const std::string& key, Bytes
       return cannot_keep("store " + printable(path));
     }
   }
-  // From here on the draft's lock is the layer's. Weakening it lets go of it for a moment.
+  // From here on the draft's lock is the layer's. Downgrading it releases it for a moment.
   UniqueFd held = std::move(draft.lock_);
   if (::flock(held.get(), LOCK_SH) != 0 || !is_named(held.get(), path)) {
     return Error(ErrorCode::kUnavailable, "'" + printable(path) + "' was removed in the meantime",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // LayerStore: directories of installed packages, each made once and then shared read-only.
 //
-// A layer lies in "<store>/<key>": its "files", which sandboxes see, and beside them a "seal",
+// A layer is kept in "<store>/<key>": its "files", which sandboxes see, and beside them a "seal",
 // which says what belongs there. It is built in a directory of its own and gets its name by one
-// rename, so that a name always stands for a whole layer, whoever else builds the same one at the
-// same time or is killed while doing so. Whoever uses a layer holds a lock on its directory
-// (flock(2)), which the kernel drops with the process; what nobody holds can be removed.
+// rename, so that a name always means a whole layer, even if others build the same one at the same
+// time or are killed while doing so. Each user of a layer holds a lock on its directory (flock(2)),
+// which the kernel drops with the process; a layer that nobody holds can be removed.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ namespace glovebox {
 class Layer {
  public:
   [[nodiscard]] const std::string& key() const { return key_; }
-  // The directory to be mounted, on the host.
+  // The directory to mount, on the host.
   [[nodiscard]] std::string files() const { return path_ + "/files"; }
 
  private:
@@ -43,7 +43,7 @@ class LayerDraft {
   LayerDraft& operator=(const LayerDraft&) = delete;
   ~LayerDraft();
 
-  // To be filled, with regular files and directories alone.
+  // To be filled with regular files and directories only.
   [[nodiscard]] std::string files() const { return path_ + "/files"; }
 
  private:
@@ -56,7 +56,7 @@ class LayerDraft {
 
 class LayerStore {
  public:
-  // All layers together take no more of the disk, but for those in use.
+  // All layers together take no more of the disk than this, except those in use.
   static constexpr Bytes kMaxTotal = 4_GiB;
 
   // In cache_directory("layers").
@@ -65,15 +65,15 @@ class LayerStore {
   static Result<LayerStore> open(const std::string& directory);
 
   // The layer of this key, if there is one that is whole: the same names, sizes, modes and times as
-  // were sealed. One that is not is removed.
+  // were sealed. Any other is removed.
   [[nodiscard]] Result<std::optional<Layer>> find(const std::string& key) const;
 
-  // Starts one. Removes what builders left that were killed.
+  // Starts one. Removes what killed builders left.
   [[nodiscard]] Result<LayerDraft> begin() const;
 
-  // Makes the draft the layer of `key`, read-only. Where another process was faster, that one's is
-  // the answer. Then the layers that were not used for longest are removed until the rest are no
-  // larger than `max`, but none that is in use.
+  // Makes the draft the layer of `key`, read-only. If another process was faster, returns that
+  // one's. Then the layers that were not used for longest are removed until the rest are no larger
+  // than `max`, but none that is in use.
   [[nodiscard]] Result<Layer> commit(LayerDraft draft,
                                      const std::string& key,
                                      Bytes max = kMaxTotal) const;

@@ -18,7 +18,7 @@
 namespace glovebox {
 namespace {
 
-// A start of a static program, on a machine that is busy.
+// For a static program to start, on a busy machine.
 constexpr int kPatienceMs = 10'000;
 
 int port_of(PackageManager manager) {
@@ -52,7 +52,7 @@ Result<PackageIndex> parse_one(const std::string& text) {
   if (::stat(index.socket.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) {
     return wrong("not a Unix socket", "start the index first, listening on this path");
   }
-  // A guest of root's is another user.
+  // If we are root, the guest is another user.
   if (::geteuid() == 0 && (status.st_mode & S_IWOTH) == 0) {
     return wrong("guests are not permitted to connect to it", "run 'chmod 0666 SOCKET'");
   }

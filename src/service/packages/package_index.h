@@ -3,9 +3,9 @@
 // simple repository for pip, a registry for npm.
 //
 // A sandbox has no network. So the socket is shown in it as a file, and a relay inside
-// (agents/relay) takes connections at its own loopback and passes them on there: pip and npm need
-// no more, and nothing but this socket can be reached. Whoever serves it talks to a guest: requests
-// are hostile.
+// (agents/relay) takes connections at its own loopback and passes them on to it: pip and npm need
+// no more, and nothing but this socket can be reached. The server behind the socket talks to a
+// guest: requests are hostile.
 #pragma once
 
 #include <cstdint>
@@ -36,18 +36,18 @@ inline constexpr std::uint16_t kNpmIndexPort = 18718;
 inline constexpr std::string_view kIndexesTarget = "/opt/glovebox/package-index";
 
 // Reads "pip:/PATH" and "npm:/PATH", at most one of each. Fails with kInvalid for anything else,
-// and where there is no socket that a guest may connect to.
+// and if there is no socket that a guest may connect to.
 Result<std::vector<PackageIndex>> parse_package_indexes(const std::vector<std::string>& texts);
 
 // The sockets, for the spec of a sandbox.
 std::vector<Mount> index_mounts(const std::vector<PackageIndex>& indexes);
 
-// What tells pip and npm of them.
+// The variables that tell pip and npm about them.
 Environment index_settings(const std::vector<PackageIndex>& indexes);
 
 // Starts the relay in a sandbox that has the mounts above and that of the agents, and waits until
-// it takes connections. It ends when what is answered is closed. Nothing is started for no indexes.
-// Fails with kUnsupported in a tier without a root and a loopback of its own.
+// it takes connections. It ends when the returned descriptor is closed. Starts nothing if there are
+// no indexes. Fails with kUnsupported in a tier without a root and a loopback of its own.
 Result<UniqueFd> start_index_relay(Sandbox& sandbox, const std::vector<PackageIndex>& indexes);
 
 }  // namespace glovebox

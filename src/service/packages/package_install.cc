@@ -171,7 +171,7 @@ Result<void> run_steps(Sandbox& sandbox, const PackageInstall& install) {
 }
 
 // As an archive over standard output, and not as the list of changed files that the warden keeps:
-// that one ends at 10,000 names.
+// that list ends at 10,000 names.
 Result<void> take_out(Sandbox& sandbox, const PackageInstall& install, const std::string& to) {
   const UniqueFd target(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!target) {
@@ -185,7 +185,7 @@ Result<void> take_out(Sandbox& sandbox, const PackageInstall& install, const std
                          .max_entries = kMaxFiles,
                          .mode_mask = 0755};
     extracted = extract_tar(pipe.read.get(), target.get(), rules, nullptr);
-    // Read to the end all the same, so that the other side is not left hanging.
+    // Read to the end all the same, so that the other side does not hang.
     std::array<char, 16 * 1024> rest;
     while (::read(pipe.read.get(), rest.data(), rest.size()) > 0) {
     }
@@ -227,7 +227,7 @@ Result<void> install_packages(const PackageInstall& install, const std::string& 
     spec.mounts.push_back({.source = settings, .target = settings, .optional = true});
   }
   const std::unique_ptr<Sandbox> sandbox = GB_TRY(Sandbox::create(spec, {}));
-  // Also where a package installs nothing at all.
+  // Even if a package installs nothing at all.
   GB_TRY(sandbox->write_file("layer/.glovebox", {}, 0644));
   GB_TRY(run_steps(*sandbox, install));
   GB_TRY(take_out(*sandbox, install, directory));

@@ -22,8 +22,8 @@ struct PackageInstall {
 
 // Installs into `directory` of the host, which is empty. Build and install scripts of the packages
 // run, but within the walls; what they leave is taken as any guest's files are: regular files below
-// `directory` and nothing else. Fails with kInvalid where a package is not in the sources, with
-// kUnsupported where the manager is not installed.
+// `directory` and nothing else. Fails with kInvalid if a package is not in the sources, with
+// kUnsupported if the manager is not installed.
 Result<void> install_packages(const PackageInstall& install, const std::string& directory);
 
 }  // namespace glovebox

@@ -41,7 +41,7 @@ bool is_npm_name(std::string_view name) {
   return is_word(name, "-_.");
 }
 
-// PEP 503: case does not count, nor which of "-", "_" and "." are in between, nor how many.
+// PEP 503: case does not matter, nor which of "-", "_" and "." separate words, nor how many.
 std::string normalised(std::string_view name) {
   std::string plain;
   for (const char c : name) {

@@ -28,8 +28,8 @@ struct PackageRequest {
 };
 
 // Reads "pip:NAME[==VERSION]" and "npm:NAME[@VERSION]", several of them with commas between.
-// Answers them in order, each once. Fails with kInvalid on paths, URLs, options and version ranges,
-// and where two versions of a package are wanted.
+// Returns them in order, each once. Fails with kInvalid on paths, URLs, options and version ranges,
+// and if two versions of a package are wanted.
 Result<std::vector<PackageRequest>> parse_packages(const std::vector<std::string>& texts);
 
 }  // namespace glovebox

@@ -39,7 +39,7 @@ bool is_package(PackageManager manager, std::string_view name) {
                                          : std::ranges::any_of(kNpmEndings, fits);
 }
 
-// What is the same for as long as nobody has written to the file.
+// Stays the same for as long as nobody has written to the file.
 std::string identity(const struct stat& status) {
   std::ostringstream text;
   text << status.st_dev << ' ' << status.st_ino << ' ' << status.st_size << ' '

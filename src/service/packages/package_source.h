@@ -21,7 +21,7 @@ struct PackageFile {
 
 class PackageSource {
  public:
-  // Fails with kInvalid where `path` is not a directory, or one that a sandbox could not read.
+  // Fails with kInvalid if `path` is not a directory, or is one that a sandbox could not read.
   static Result<PackageSource> open(const std::string& path);
 
   // Without links: what is mounted is what was checked.

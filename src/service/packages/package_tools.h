@@ -24,7 +24,7 @@ std::vector<Mount> source_mounts(const std::vector<PackageSource>& sources);
 // Their targets with colons between: GLOVEBOX_PACKAGE_SOURCES of our `npm`.
 std::string source_path(const std::vector<Mount>& sources);
 
-// Puts our tools into the store, where they are not there yet.
+// Puts our tools into the store, if they are not there yet.
 Result<Layer> tools_layer(const LayerStore& store);
 
 }  // namespace glovebox

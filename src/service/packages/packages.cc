@@ -148,7 +148,7 @@ Environment Packages::extend(Environment env, std::string SearchPath::*place) co
     if (value.empty() && path.name == "PATH") {
       value = kDefaultPath;
     }
-    // A program of a package must not stand in for one of the system; our own npm shall.
+    // A program of a package must not replace one of the system; our own npm must.
     const bool first = path.inside == kToolsTarget;
     const std::string& directory = path.*place;
     value = value.empty() ? directory : first ? directory + ":" + value : value + ":" + directory;

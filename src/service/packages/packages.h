@@ -80,7 +80,7 @@ Result<Packages> install_packages_for(const PackageWish& wish,
                                       int cancel_fd);
 
 // For sandboxes whose guests install packages themselves. What pip installs goes to the user's site
-// in the workspace; the interpreter must look there. For indexes start_index_relay() must follow.
+// in the workspace; the interpreter must look there. For indexes, start_index_relay() must follow.
 Result<Packages> offer_packages(const std::vector<std::string>& sources,
                                 const std::vector<PackageIndex>& indexes);
 

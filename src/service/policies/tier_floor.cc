@@ -10,7 +10,7 @@ Result<TierWish> raise_floor(TierWish wish, const policy::Policy& policy) {
   if (policy.min_tier.empty()) {
     return wish;
   }
-  GB_TRY(raise_floor(TierWish{}, policy.min_tier));  // That there is such a tier.
+  GB_TRY(raise_floor(TierWish{}, policy.min_tier));  // Checks that there is such a tier.
   auto raised = raise_floor(std::move(wish), policy.min_tier);
   return raised ? std::move(raised)
                 : Error(ErrorCode::kRefused,

@@ -22,7 +22,7 @@ Error nonsense() { return {ErrorCode::kInvalid, "malformed request to the pool"}
 
 sockaddr_un pool_address(int directory) {
   sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
-  // By the descriptor, for the directory's own path may be too long for a socket's address.
+  // By the descriptor, since the directory's own path may be too long for a socket's address.
   const std::string path = "/proc/self/fd/" + std::to_string(directory) + "/" + kPoolSocket;
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;

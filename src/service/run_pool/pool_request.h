@@ -19,8 +19,8 @@ sockaddr_un pool_address(int directory);
 // Whether the process at the other end is our user's.
 bool is_our_own(int socket);
 
-// A sandbox out of the pool is always of the default tier, with a root and a home as they are
-// without a word of the caller's.
+// A sandbox out of the pool always has the default tier, and a root and a home as they are if the
+// caller asks for none.
 bool can_be_pooled(const SandboxSpec& spec);
 
 // The rest of a spec that a sandbox cannot change any more, or does not have to: mounts, and limits

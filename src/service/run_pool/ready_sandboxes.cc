@@ -11,12 +11,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a runner takes to start at most, on a machine that is busy.
+// How long a runner takes to start at most, on a busy machine.
 constexpr auto kPatience = 10s;
-// Who just claimed has the processors to itself, unless few are left, or many have to be ended.
+// The claiming thread has the processors to itself, unless few are left, or many must be ended.
 constexpr auto kSettle = 5ms;
 constexpr std::size_t kMostDiscarded = 4;
-// How often somebody looks whether there is memory, and whether what waits is still wanted.
+// How often to check the memory, and whether what waits is still wanted.
 constexpr auto kRest = 1s;
 constexpr auto kLook = 250ms;
 
@@ -62,7 +62,7 @@ std::unique_ptr<ReadySandbox> ReadySandboxes::claim(const ReadyKind& kind) {
     found.asked = now;
     last_claim_ = now;
     while (!claimed && !found.ready.empty()) {
-      // The newest: what it needs is the likeliest to be in the caches still.
+      // The newest one: what it needs is the most likely to be in the caches still.
       Waiting waiting = std::move(found.ready.back());
       found.ready.pop_back();
       --ready_;
@@ -130,12 +130,12 @@ void ReadySandboxes::bury(std::unique_ptr<ReadySandbox> used) {
   clearing_.set(clear_at());
 }
 
-// When one that was discarded is to be ended.
+// When to end the next discarded one.
 ReadySandboxes::Clock::time_point ReadySandboxes::clear_at() const {
   return discarded_.size() > kMostDiscarded ? Clock::now() : last_claim_ + kSettle;
 }
 
-// All but `most`, and those that are older.
+// All but `most`, and those made before `made_before`.
 void ReadySandboxes::let_go(Known& known, std::size_t most, Clock::time_point made_before) {
   while (!known.ready.empty() &&
          (known.ready.size() > most || known.ready.front().made < made_before)) {
@@ -158,7 +158,7 @@ void ReadySandboxes::shrink(Clock::time_point now) {
   }
 }
 
-// What was asked for last comes first, but after that of which few are left.
+// The kind that was asked for last comes first, but only after kinds of which few are left.
 ReadySandboxes::Known* ReadySandboxes::next_to_make(Clock::time_point now) {
   Known* next = nullptr;
   for (Known& each : known_) {
@@ -199,7 +199,7 @@ void ReadySandboxes::keep_filled() {
   }
 }
 
-// Whoever sets the alarm has the lock, so that none that is set meanwhile is lost.
+// Sets the alarm before it lets go of the lock: a wake-up that comes meanwhile is not lost.
 void ReadySandboxes::wait(std::unique_lock<std::mutex>& lock,
                           const sys::Alarm& alarm,
                           Clock::time_point until) {
@@ -230,7 +230,7 @@ void ReadySandboxes::make_one(std::unique_lock<std::mutex>& lock, const ReadyKin
   } else if (made) {  // Forgotten meanwhile.
     bury(std::move(made));
   } else if (found != known_.end()) {
-    // Whoever wants this kind makes it, and hears why not.
+    // A caller that wants this kind makes it, and hears why that fails.
     found->retry = Clock::now() + bounds_.pause;
     found->wanted = found->kept ? found->wanted : 0;
   }

@@ -24,7 +24,7 @@
 
 namespace glovebox {
 
-// What runs have in common that the same sandboxes can serve.
+// What runs must have in common for the same sandboxes to serve them.
 struct ReadyKind {
   TierWish tier{};
   // These as in SandboxSpec.
@@ -38,25 +38,25 @@ struct ReadyKind {
   friend bool operator==(const ReadyKind&, const ReadyKind&) = default;
 };
 
-// One that waits, made now. It is for the thread that makes it, with which its sandbox ends.
+// Makes one that waits. It is for the thread that makes it: its sandbox ends with that thread.
 Result<ReadySandbox> make_ready(const ReadyKind& kind);
 
 // Safe to use from several threads. What it hands out belongs to one thread at a time.
 class ReadySandboxes {
  public:
   struct Bounds {
-    // How many of a kind wait after it was asked for in vain, and how many once that has happened
-    // again and again.
+    // How many of a kind wait after a claim found none, and how many after that has happened again
+    // and again.
     std::size_t first = 2;
     std::size_t of_kind = 8;
     // Each has some megabytes of its own.
     std::size_t all = 24;
     std::size_t kinds = 32;
-    // Without being asked for so long, none of a kind waits any more.
+    // After so long without a claim, none of a kind waits any more.
     std::chrono::seconds idle{60};
-    // None waits longer: what one shows of the host is as old as itself.
+    // None waits longer: what a sandbox shows of the host is as old as the sandbox.
     std::chrono::seconds wait{300};
-    // After one that could not be made.
+    // How long to wait after one that could not be made.
     std::chrono::seconds pause{60};
   };
   using Make = std::function<Result<ReadySandbox>(const ReadyKind& kind)>;
@@ -71,20 +71,19 @@ class ReadySandboxes {
   ReadySandboxes& operator=(const ReadySandboxes&) = delete;
   ~ReadySandboxes();  // Ends all that waits.
 
-  // One of this kind, or none where none is ready. More are made ahead of the next time, until
-  // nobody has asked for a while. A kind that cannot be made is not tried again before
-  // Bounds::pause, and before somebody asks.
+  // One of this kind, or null if none is ready. More are made for the next claims, until nobody has
+  // asked for a while. A kind that cannot be made is tried again only after Bounds::pause, and only
+  // if somebody asks.
   std::unique_ptr<ReadySandbox> claim(const ReadyKind& kind);
 
-  // Has some of this kind waiting also when nobody asks, and `first` as one of them. `full` is
-  // called, from another thread, each time when as many wait as are to, of all kinds. Once, before
-  // anything else.
+  // Keeps some of this kind waiting even if nobody asks, `first` among them. `full` is called, from
+  // another thread, each time when enough of all kinds wait. Call this once, before anything else.
   void keep(const ReadyKind& kind, ReadySandbox first, std::function<void()> full);
 
   // Ends it, in the background.
   void discard(std::unique_ptr<ReadySandbox> used);
 
-  // Ends all that waits, in the background. More are made for who asks.
+  // Ends all that waits, in the background. More are made when somebody asks.
   void empty();
 
   // How many wait.
@@ -103,9 +102,9 @@ class ReadySandboxes {
     std::size_t wanted = 0;
     bool kept = false;
     Clock::time_point asked{};
-    Clock::time_point retry{};  // Not made before.
+    Clock::time_point retry{};  // None is made before.
 
-    // Making more does not wait for a pause between claims then.
+    // If so, making more does not wait for a pause between claims.
     [[nodiscard]] bool few_left() const { return 2 * ready.size() < wanted; }
   };
 
@@ -130,8 +129,8 @@ class ReadySandboxes {
   const std::function<bool()> is_scarce_;
   std::function<void()> full_{};
   std::mutex mutex_;
-  // When either thread looks next. A claim sets them, and leaves it at that: whoever claims has the
-  // processors to himself.
+  // When either thread looks next. A claim only sets them, so that the thread that claims has the
+  // processors to itself.
   sys::Alarm making_;
   sys::Alarm clearing_;
   std::list<Known> known_;  // The one asked for last in front.

@@ -9,8 +9,8 @@
 
 namespace glovebox {
 
-// One as `spec` and `wish` say. Fails with kUnavailable when there is no pool, it has none such
-// left, or it lives where sandboxes are others; Sandbox::create() is the way then.
+// A sandbox as `spec` and `wish` say. Fails with kUnavailable if there is no pool, if it has none
+// such left, or if its surroundings make sandboxes different; use Sandbox::create() then.
 Result<std::unique_ptr<Sandbox>> claim_from_pool(const SandboxSpec& spec, const TierWish& wish);
 
 }  // namespace glovebox

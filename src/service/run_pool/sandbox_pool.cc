@@ -28,14 +28,14 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kMostBorrowers = 1024;
 
-// What a sandbox shows of /etc is as old as itself. A kind that nobody asked for so long is made no
-// more.
+// What a sandbox shows of /etc is as old as the sandbox. A kind that nobody has asked for in this
+// time is no longer made.
 constexpr auto kMostAge = 10min;
 constexpr int kPauseWhenCrowdedMs = 100;
 constexpr auto kLockPatience = 1s;
 
-// One that was killed holds it until the last child that it was about to make is gone too, and a
-// sweep for a moment.
+// A killed pool holds it until the last child that it was making is gone, too, and a sweep holds it
+// for a moment.
 Result<UniqueFd> lock_pool(int directory) {
   const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
   for (;;) {
@@ -57,7 +57,7 @@ Result<UniqueFd> lock_pool(int directory) {
 }
 
 Result<UniqueFd> listen_in(int directory) {
-  // What is there belonged to one that is dead: we hold the lock.
+  // The socket that is there belonged to a dead pool: we hold the lock.
   (void)::unlinkat(directory, kPoolSocket, 0);
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const sockaddr_un address = pool_address(directory);
@@ -117,7 +117,7 @@ Result<std::unique_ptr<SandboxPool>> SandboxPool::open(std::size_t size,
 
 SandboxPool::~SandboxPool() {
   close_door();
-  // Unlinked while locked, so that none is taken away from another pool.
+  // Unlinked while locked, so that no other pool loses its own.
   if (const auto directory = open_runtime_directory(); directory) {
     (void)::unlinkat(directory->get(), kPoolLock, 0);
   }
@@ -151,7 +151,7 @@ void SandboxPool::serve(int stop_fd) {
   }
 }
 
-// Whoever wants a sandbox now finds nobody, and makes its own.
+// A process that wants a sandbox now finds nobody, and makes its own.
 void SandboxPool::close_door() {
   if (const auto directory = open_runtime_directory(); listening_ && directory) {
     (void)::unlinkat(directory->get(), kPoolSocket, 0);
@@ -177,7 +177,7 @@ void SandboxPool::welcome() {
   }
 }
 
-// False when it is done with.
+// False if the pool is done with it.
 bool SandboxPool::attend(Borrower& borrower) {
   std::array<char, kMaxPoolRequest> request;
   const ssize_t size = ::recv(borrower.socket.get(), request.data(), request.size(), MSG_DONTWAIT);

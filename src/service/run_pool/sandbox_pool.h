@@ -4,7 +4,7 @@
 //
 // Each is used once, by one process, which speaks with its warden directly; the pool ends it when
 // that process is done or dead. Which kinds are made, that is with which mounts and limits, follows
-// from what is asked for. A process whose sandboxes would be others
+// from what is asked for. A process whose own sandboxes would differ
 // (service/run_pool/surroundings.h) gets none, and makes its own.
 #pragma once
 
@@ -26,8 +26,8 @@ class SandboxPool {
   // That wait, of all kinds together.
   static constexpr std::size_t kMostSandboxes = 64;
 
-  // The user's only pool: fails with kConflict while there is another. Of each kind `size` are to
-  // wait. Makes a first sandbox, so that what hinders it is known at once. `full` is called, from
+  // The user's only pool: fails with kConflict while there is another. Keeps `size` of each kind
+  // waiting. Makes a first sandbox, so that an obstacle is known at once. `full` is called, from
   // another thread, each time when all are made.
   static Result<std::unique_ptr<SandboxPool>> open(std::size_t size, std::function<void()> full);
 
@@ -36,7 +36,7 @@ class SandboxPool {
   ~SandboxPool();  // Ends all that it made, lent or not.
 
   // Lends until `stop_fd` has something to read, and then waits until what is lent has come back;
-  // when there is something to read once more it waits no longer.
+  // once there is something to read again, it stops waiting.
   void serve(int stop_fd);
 
  private:

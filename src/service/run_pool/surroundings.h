@@ -10,7 +10,7 @@ namespace glovebox {
 
 // Our program, namespaces, root directory, cgroup, and what children inherit: resource limits,
 // processors, priority. Two processes of one user that have the same text would make the same
-// sandbox. Opaque. Fails where /proc does not tell.
+// sandbox. Opaque. Fails if /proc does not tell.
 Result<std::string> surroundings();
 
 }  // namespace glovebox

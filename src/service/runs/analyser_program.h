@@ -9,9 +9,9 @@
 
 namespace glovebox {
 
-// To be added to the mounts of a sandbox that is to analyse programs: the directory with the
-// program, at the same path inside: beside our own program's, in ../libexec/glovebox/analyser.
-// kUnsupported where it is not installed. Any thread may call it.
+// Add this to the mounts of a sandbox that will analyse programs: the directory with the program,
+// at the same path inside. It is beside our own program's, in ../libexec/glovebox/analyser.
+// kUnsupported if it is not installed. Any thread may call it.
 Result<Mount> analyser_mount();
 
 // The program in such a sandbox.

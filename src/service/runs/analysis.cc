@@ -27,7 +27,7 @@ constexpr std::ptrdiff_t kMostConfined = 4;
 constexpr std::size_t kMostConfinedCode = 256UL * 1024;
 constexpr std::uint64_t kMostFacts = 4UL << 20;
 constexpr std::chrono::seconds kConfinedTime{3};
-// Behind which nothing more is said, as no fact has such a line.
+// Nothing comes after this; no fact has such a line.
 constexpr std::string_view kLastLine = "\nend\n";
 
 // A text for the analyser, and the program that its facts belong to.
@@ -51,7 +51,7 @@ std::string units_of(const std::vector<Job>& jobs) {
   return units;
 }
 
-// What is said about each program. Nothing where this is not all that an analyser prints.
+// What is said about each program. Nothing if it is not the whole output of an analyser.
 std::optional<std::vector<std::string_view>> facts_by_program(std::string_view printed) {
   if (!printed.ends_with(kLastLine)) {
     return std::nullopt;
@@ -109,7 +109,7 @@ Result<void> run_jobs(const std::vector<Job>& jobs, const RunAnalyser& run) {
       job.program->facts.push_back(unparsed(*failure));
     }
   } else if (failure) {
-    // One of them is to blame. The others have their facts all the same.
+    // One of them is to blame. The others still get their facts.
     for (const Job& job : jobs) {
       GB_TRY(run_jobs({job}, run));
     }
@@ -147,7 +147,7 @@ RunAnalyser in_own_sandbox(TierWish tier) {
 RunAnalyser confined_or(WarmAnalyser& analyser, RunAnalyser otherwise) {
   return [&analyser,
           otherwise = std::move(otherwise)](const std::string& units) -> Result<AnalyserEnd> {
-    // Of all callers: these are counted against no tenant.
+    // For all callers together: these are counted against no tenant.
     static std::counting_semaphore<kMostConfined> places(kMostConfined);
     if (units.size() > kMostConfinedCode || !places.try_acquire()) {
       return otherwise(units);
@@ -184,7 +184,7 @@ Result<std::vector<Program>> analyse(const std::vector<SourceUnit>& units, const
     if (unit.code.size() > kMaxCode) {
       program.facts.push_back(unparsed("it is larger than 1 MiB"));
     } else if (!is_utf8(unit.code) || unit.code.find('\0') != std::string::npos) {
-      // What interpreters make of other encodings is theirs to say, and no two agree.
+      // Interpreters differ in what they make of other encodings.
       program.facts.push_back(unparsed("it is not UTF-8 text"));
     } else {
       jobs.push_back({.program = &program,

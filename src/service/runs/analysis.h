@@ -15,7 +15,7 @@
 
 namespace glovebox {
 
-// What is to be analysed.
+// What to analyse.
 struct SourceUnit {
   std::string language;  // The id of a language.
   std::string code;
@@ -44,9 +44,9 @@ using RunAnalyser = std::function<Result<AnalyserEnd>(const std::string& units)>
 // In a sandbox of this process.
 RunAnalyser in_own_sandbox(TierWish tier);
 
-// In a confined process (base/confined/program.h) of some milliseconds, which has nothing but its
-// memory; the analyses of long or laborious texts, and those beyond the few that run so at once, go
-// to `otherwise`. `analyser` must outlive it.
+// In a confined process (base/confined/program.h) that lives some milliseconds and has nothing but
+// its memory; long or laborious texts, and those beyond the few that may run so at once, go to
+// `otherwise`. `analyser` must outlive it.
 RunAnalyser confined_or(WarmAnalyser& analyser, RunAnalyser otherwise);
 
 // The facts about each unit, in their order. A unit that is too large, or that the analysis cannot

@@ -10,7 +10,7 @@
 namespace glovebox {
 namespace {
 
-// Where the compiler runs whose product is for another tier.
+// The compilation of a program whose product is for another tier.
 OneShot compilation_of(const OneShot& request) {
   OneShot compilation = request;
   compilation.language.tier.clear();
@@ -22,11 +22,11 @@ OneShot compilation_of(const OneShot& request) {
   return compilation;
 }
 
-// The only file that is wanted of a compilation.
+// The only file that a compilation has to give.
 struct Product {
   std::string name;
   std::string bytes;
-  OneShotResult compilation;  // Where that has not ended with `ok`, there is no file.
+  OneShotResult compilation;  // If that has not ended with `ok`, there is no file.
 };
 
 Result<Product> make_product(const OneShot& compilation,

@@ -8,9 +8,8 @@
 
 namespace glovebox {
 
-// As run_once(), where the plan of the request compiles elsewhere: in a sandbox of the tier
-// `native`, or of a stronger one. Its product alone goes into the sandbox of the run, and is all
-// that is there of the compiler's work.
+// As run_once(), for a request whose plan compiles elsewhere: in a sandbox of the tier `native`, or
+// of a stronger one. Of the compiler's work, only the product goes into the sandbox of the run.
 Result<OneShotResult> run_compiled_elsewhere(const OneShot& request,
                                              const RunPlan& plan,
                                              const OneShotObserver& observer);

@@ -105,7 +105,7 @@ void CompiledModules::work() {
     Result<std::string> compiled = Error(ErrorCode::kUnavailable, "there is no memory");
     try {
       compiled = compile_(job.kind, job.code, stop_.get());
-    } catch (const std::exception&) {  // That is what happened.
+    } catch (const std::exception&) {  // As `compiled` says.
     }
     lock.lock();
     if (compiled) {
@@ -148,7 +148,7 @@ void CompiledModules::keep(const ModuleKey& key, std::string compiled) {
   bytes_of_[key.tenant] += size;
 }
 
-// It is compiled again when it is asked for twice more.
+// It is compiled again after two more requests for it.
 void CompiledModules::drop(Entries::iterator which) {
   if (const auto& compiled = which->second.compiled; compiled) {
     bytes_ -= compiled->size();

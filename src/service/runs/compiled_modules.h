@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // CompiledModules: machine code of WebAssembly modules that are run again, in our memory.
 //
-// Loading machine code is trusting who wrote it. It is written by a runner in a sandbox of its own,
-// from the bytes of the module alone, and found by who ran that module and its SHA-256: it is
-// loaded only where the same bytes of the same tenant would be compiled again, in a sandbox of the
-// same kind. No guest can write to what is kept here.
+// Loading machine code means trusting its author. A runner in a sandbox of its own writes it, from
+// the bytes of the module alone; it is found by the tenant that ran the module and the module's
+// SHA-256. It is loaded only where the same bytes of the same tenant would be compiled again, in a
+// sandbox of the same kind. No guest can write to what is kept here.
 #pragma once
 
 #include <compare>
@@ -52,7 +52,7 @@ class CompiledModules {
   CompiledModules& operator=(const CompiledModules&) = delete;
   ~CompiledModules();
 
-  // The machine code, or none. A module that is asked for the second time is compiled in the
+  // The machine code, or null. A module that is asked for a second time is compiled in the
   // background; one that does not compile is not tried again while it is known.
   std::shared_ptr<const std::string> find(const ModuleKey& key,
                                           const ReadyKind& kind,

@@ -14,7 +14,7 @@ namespace glovebox {
 
 class HeldOutput {
  public:
-  // A directory of ours alone, to be given to the run in place of the real one.
+  // A directory of ours alone, which the run gets in place of the real one.
   static Result<HeldOutput> make();
   HeldOutput(HeldOutput&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   HeldOutput& operator=(HeldOutput&&) = delete;
@@ -22,13 +22,13 @@ class HeldOutput {
 
   [[nodiscard]] const std::string& path() const { return path_; }
 
-  // What `names`, which the run has copied out, would change in `directory`, which may not exist
-  // yet or be empty: then nothing is there. Equal files are left out.
+  // What the files `names`, which the run has copied out, would change in `directory`. If that path
+  // is empty or nothing is there yet, all are new. Equal files are left out.
   Result<DryRun> differences(const std::vector<std::string>& names,
                              const std::string& directory) const;
 
-  // Copies them there, by the rules of copy_out(). kConflict where `directory` is not what it was
-  // when `shown` was found.
+  // Copies them there, by the rules of copy_out(). kConflict if `directory` is not what it was when
+  // `shown` was found.
   Result<void> commit(const std::vector<std::string>& names,
                       const std::string& directory,
                       const DryRun& shown) const;

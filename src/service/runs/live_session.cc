@@ -14,11 +14,11 @@
 namespace glovebox {
 namespace {
 
-// Of those that Jupyter searches, the ones that a sandbox shows.
+// Those directories of Jupyter's search path that a sandbox shows.
 constexpr std::array<std::string_view, 2> kKernelDirectories = {"/usr/local/share/jupyter/kernels",
                                                                 "/usr/share/jupyter/kernels"};
 
-// Values up to this size come with their results. Larger ones no notebook would keep.
+// Values up to this size come with their results. No notebook would keep larger ones.
 constexpr const char* kInlineBytes = "16777216";
 
 bool is_kernel_name(std::string_view name) {
@@ -45,7 +45,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // A kernel as if a language file described it. What kernels of all languages read in /etc is shown
-// where it is there.
+// if it is there.
 Result<Language> kernel_language(std::string_view name) {
   if (!is_kernel_name(name)) {
     return Error(ErrorCode::kInvalid, "invalid Jupyter kernel name '" + printable(name) + "'",
@@ -201,7 +201,7 @@ Result<void> LiveSession::open_sandbox() {
   }
   auto sandbox = Sandbox::create(spec, spec_.tier);
   if (!sandbox) {
-    // Whoever asks for a session names nothing that a sandbox is made of.
+    // A caller of a session names nothing that a sandbox is made of.
     return sandbox.error().code() == ErrorCode::kNotFound
                ? Error(ErrorCode::kUnsupported, sandbox.error().message(), sandbox.error().hint())
                : std::move(sandbox).error();
@@ -227,7 +227,7 @@ Result<void> LiveSession::start_context() {
       sandbox_->features().own_root ? std::string(kAgentsTarget) : GB_TRY(agents_directory());
   Command command = make_agent_command(spec_.language, agents, spec_.limits);
   command.env.emplace_back("GLOVEBOX_INLINE", kInlineBytes);
-  // What the caller set wins over the language's own.
+  // What the caller set overrides the language's own.
   std::erase_if(command.env, [this](const auto& variable) {
     return std::ranges::any_of(spec_.env,
                                [&](const auto& own) { return own.first == variable.first; });
@@ -245,7 +245,7 @@ Result<void> LiveSession::start_context() {
   }
   context_ = std::move(context).value();
   if (spec_.language.id.starts_with(kJupyterPrefix)) {
-    // What a kernel says of itself while it starts is no output of the first cell.
+    // What a kernel says about itself while it starts is not output of the first cell.
     (void)context_->execute(
         {.code = "", .limits = spec_.limits, .silent = true, .store_history = false});
   }

@@ -25,7 +25,7 @@
 
 namespace glovebox {
 
-// What stands before the name of a Jupyter kernel where a language is asked for: "jupyter:ir".
+// Marks the name of a Jupyter kernel in place of a language: "jupyter:ir".
 inline constexpr std::string_view kJupyterPrefix = "jupyter:";
 
 // A language whose interpreter can stay alive, by any of its names; or an installed Jupyter kernel
@@ -36,7 +36,7 @@ Result<Language> find_live_language(const Registry& registry,
                                     std::string_view name,
                                     const TierWish& tier = {});
 
-// Of the warm interpreter for such a language in such a tier. kUnsupported where it is not
+// The spec of the warm interpreter for such a language in such a tier. kUnsupported if it is not
 // installed.
 Result<ZygoteSpec> zygote_for(const Language& language, const TierWish& tier);
 
@@ -66,12 +66,12 @@ class LiveSession {
   LiveSession& operator=(const LiveSession&) = delete;
   ~LiveSession() = default;
 
-  // As Context::execute(). Whoever has no limits of its own for it gives spec().limits.
+  // As Context::execute(). A caller without limits of its own gives spec().limits.
   Result<Execution> execute(const ExecuteOptions& options);
 
   enum class Restarted {
     kInterpreter,  // Files of the workspace are kept.
-    kSandbox,      // The sandbox had ended with its guest: files are those of the beginning.
+    kSandbox,      // The sandbox had ended with its guest: files are as at the beginning.
   };
   // A new interpreter in place of the old one, whether that is alive or not. Checkpoints are gone.
   Result<Restarted> restart();

@@ -26,7 +26,7 @@ class OneRun {
   // Puts in what is there before anything runs: files, and the program.
   Result<void> put_in();
 
-  // Compiles, where the language does. True when the program may be run.
+  // Compiles, if the language does. True when the program may be run.
   Result<bool> compile();
 
   Result<void> run_program();
@@ -36,9 +36,9 @@ class OneRun {
   // Runs its commands that check a run which ended with `ok`.
   Result<std::vector<CheckReport>> check_with_commands();
 
-  // Finds what has changed in the files, and copies it out where that is asked for.
+  // Finds what has changed in the files, and copies it out if that is asked for.
   Result<void> collect();
-  // In place of that, of a run that only compiles: the content of this one file. Where there is
+  // In place of collect(), for a run that only compiles: the content of this one file. If there is
   // none, the verdict is that it did not compile.
   Result<std::string> take_product(const std::string& name);
 
@@ -53,7 +53,7 @@ class OneRun {
   [[nodiscard]] Verdict& verdict() { return result_.verdict; }
   // What RunObserver::started tells our observer.
   [[nodiscard]] std::function<void()> started(std::string_view phase) const;
-  // Whether no file is there, before the program runs, that it could change or delete.
+  // Whether, before the program runs, there is no file that it could change or delete.
   [[nodiscard]] bool begins_bare() const;
   Result<void> unpack_image();
   Result<void> give_workspace();

@@ -32,7 +32,7 @@ Result<Verdict> OneRun::shell(const std::string& text) {
   return ended;
 }
 
-// What did not end with `ok` is not checked; but where it did, nothing that cannot be checked has
+// A run that did not end with `ok` is not checked; if it did, a check that cannot be made has not
 // passed.
 Result<std::vector<CheckReport>> OneRun::check_with_commands() {
   std::vector<CheckReport> reports;

@@ -24,7 +24,7 @@ Result<void> OneRun::collect() {
 }
 
 Result<void> OneRun::find_changes() {
-  // Where it is known that the guest made nothing, nobody needs to look.
+  // If it is known that the guest made nothing, nobody needs to look.
   if (place_->features().limits_inodes && verdict().usage.inodes == 0 && begins_bare()) {
     return {};
   }
@@ -51,7 +51,7 @@ Result<void> OneRun::copy_out_changes() {
   return {};
 }
 
-// The size of a sparse file, of which no disk limit knows, may be more than is ever copied out.
+// The size of a sparse file, which no disk limit sees, may be more than is ever copied out.
 void OneRun::note_missing() {
   const std::set<std::string_view> copied(result_.copied_out.begin(), result_.copied_out.end());
   for (const FileChange& file : verdict().files) {

@@ -29,8 +29,8 @@ struct OneShot {
   std::string code;
   std::string name;  // What the user calls the code's file; may be empty.
   std::vector<std::string> arguments;
-  // What the sandbox shows in place of this machine's usual view: of an image
-  // (templates/run_image.h), of which `in_place` is a program, or of a template.
+  // What the sandbox shows in place of this machine's usual view: that of an image
+  // (templates/run_image.h), which has the program `in_place`, or that of a template.
   struct Image {
     std::string root{};         // As SandboxSpec::root; empty: this machine's.
     std::string home{};         // As SandboxSpec::home.
@@ -55,9 +55,9 @@ struct OneShot {
   bool deterministic = false;  // SandboxSpec::deterministic.
   // What policies let it start, besides its language's own programs, and write.
   GuestRules rules{};
-  // Takes the sandbox out of the user's pool where there is one (service/run_pool/sandbox_claim.h).
+  // Takes the sandbox out of the user's pool if there is one (service/run_pool/sandbox_claim.h).
   bool from_pool = false;
-  // What is made ahead of runs, neither of which is ours, and whose this one is. Or nothing.
+  // What is made ahead of runs, which belongs to others, and the tenant of this run. Or nothing.
   struct Ahead {
     ReadySandboxes* sandboxes;
     CompiledModules* modules;
@@ -82,9 +82,9 @@ struct OneShot {
   std::function<int()> cancel_signal{};  // RunOptions::cancel_signal, for the program itself.
 };
 
-// What happens meanwhile. Any of them may be empty.
+// Told what happens meanwhile. Any function may be empty.
 struct OneShotObserver {
-  // "packages", where some must be installed first; "files", "compile", "run", "verify", "out".
+  // "packages", if some must be installed first; "files", "compile", "run", "verify", "out".
   std::function<void(std::string_view phase)> phase;
   std::function<void(std::string_view id, std::string_view phase)> started;
   std::function<void(std::string_view)> out;  // Of the guest, not of the compiler.
@@ -103,12 +103,12 @@ struct OneShotResult {
   Verdict verdict;
   std::vector<std::string> copied_out;  // Below out_directory.
   std::optional<Error> not_copied;      // Why the others, or all, are missing there.
-  NetworkRecording recording;           // Of the network, where its tape had room.
+  NetworkRecording recording;           // Of the network, if its tape had room.
 };
 
-// In a tier that runs no programs of the machine, what has a compiler is compiled in another
-// sandbox, of the tier `native` or a stronger one, which gets the same files; its product alone
-// goes into the one that runs. Requires: the language is as in that tier (in_tier()).
+// In a tier that runs no programs of the machine, a language with a compiler is compiled in another
+// sandbox, of the tier `native` or a stronger one, which gets the same files; only the product goes
+// into the one that runs. Requires: the language is as in that tier (in_tier()).
 //
 // An Error means that we could not do it; all that a guest can cause is in the verdict.
 Result<OneShotResult> run_once(const OneShot& request, const OneShotObserver& observer);

@@ -72,7 +72,7 @@ Result<CheckReport> output_report(const std::string& schema, const Verdict& run)
                                                .text = text,
                                                .time = kMostTime,
                                                .most_written = kMostSaid});
-  // What the input can lead to is the input's fault.
+  // What the input can cause is the input's fault.
   if (!checked && checked.error().code() != ErrorCode::kInvalid &&
       checked.error().code() != ErrorCode::kExhausted) {
     return checked.error();

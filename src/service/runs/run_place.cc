@@ -53,21 +53,21 @@ Result<void> show_image(const OneShot& request, SandboxSpec& spec) {
   return {};
 }
 
-// What a sandbox shows where no template and no image says otherwise; its home may be another.
+// What a sandbox shows if no template and no image says otherwise; its home may be another.
 bool shows_usual_view(const OneShot& request) {
   return !request.image || (request.image->root.empty() && request.image->mounts.empty() &&
                             request.image->workspace.empty() && request.image->user.empty());
 }
 
-// Whether sandboxes are made ahead of runs like this one. Whatever makes it different before its
-// program is told what to do is a reason for a sandbox of its own.
+// Whether sandboxes are made ahead of runs like this one. A run that differs before its program is
+// told what to do needs a sandbox of its own.
 bool is_usual(const OneShot& request, const TierWish& tier) {
   return request.ahead && !traits_of(tier.exactly).runs_elf && shows_usual_view(request) &&
          !request.network && !request.as_root && !request.nested && !request.deterministic &&
          request.rules.empty();
 }
 
-// A layer of packages is kept for who uses it now; a pool would hold on to it.
+// A layer of packages is kept for its present user; a pool would hold on to it.
 bool may_come_from_pool(const OneShot& request) {
   return request.from_pool && request.packages.requests.empty() && !request.image;
 }
@@ -133,7 +133,7 @@ void RunPlace::claim(const OneShot& request, RunPlan& plan) {
     return;
   }
   made_by_ = request.ahead->sandboxes;
-  env_ = std::move(plan.spec.env);  // Of which its sandbox knew nothing.
+  env_ = std::move(plan.spec.env);  // Its sandbox knew nothing of these.
   // A path names a module, which is the code itself.
   if (plan.steps.run.argv.front().contains('/')) {
     compiled_ = request.ahead->modules->find(

@@ -34,19 +34,19 @@ class RunPlace {
   // The same, for the program of the run alone.
   [[nodiscard]] ReadySandbox& for_program() const { return *sandbox_; }
 
-  // What a command needs in its environment beside what the sandbox gives to all, before its own.
+  // What a command's environment needs beyond what the sandbox gives to all; comes before its own.
   [[nodiscard]] const Environment& env() const { return env_; }
   // Of the program, for a runner that waits (ReadySandbox::run()); empty: none.
   [[nodiscard]] std::string_view compiled() const {
     return compiled_ ? std::string_view(*compiled_) : std::string_view();
   }
 
-  // What is known of something that runs there before it does.
+  // The beginning of the verdict on something that will run there.
   [[nodiscard]] Verdict verdict(std::string_view language, const Limits& limits) const;
   // Likewise of the run itself, with how this place was found.
   [[nodiscard]] Verdict first_verdict(std::string_view language, const Limits& limits) const;
 
-  // Ends it, and tells what its network has to say. Once, and nothing after that.
+  // Ends it, and adds to the result what its network recorded. Call it once, and nothing after it.
   Result<void> end(OneShotResult& result);
 
  private:

@@ -41,8 +41,8 @@ Limits run_limits(const Language& language, const LimitWishes& wishes) {
 Limits compile_limits(const Language& language, const LimitWishes& wishes) {
   Limits limits = language.compile_limits.over(kCompileLimits);
   if (!language.compile_limits.cpu_time) {
-    // What a compiler may use in its time. On a machine under load it gets less of it, and right
-    // code must not become a compile error; so the clock only ends one that waits.
+    // What a compiler can use in that time. On a loaded machine it gets less, and correct code must
+    // not become a compile error; so the wall clock only ends a compiler that waits.
     limits.cpu_time = std::chrono::duration_cast<std::chrono::milliseconds>(
         limits.wall * std::max(1.0, limits.cpus));
     limits.wall *= kCompilePatience;

@@ -11,7 +11,7 @@
 namespace glovebox {
 
 // The tier for a run of this language: the one that is wished for, or the only one that can do what
-// is. kUnsupported where these differ.
+// is wished for. kUnsupported if these differ.
 Result<TierWish> tier_for(const Language& language, const TierWish& wish, bool deterministic);
 
 // The limits of a run or a compilation of `language`: what the caller set, else what the language

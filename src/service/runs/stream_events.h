@@ -12,8 +12,8 @@
 
 namespace glovebox {
 
-// Passes it on as it comes, within the output limit: the head at once, the rest, cut in the middle,
-// at the end. Characters that are cut in two by the guest's writes stay whole.
+// Passes the stream on as it comes, within the output limit: the head at once, the rest, cut in the
+// middle, at the end. Characters that are cut in two by the guest's writes stay whole.
 class StreamEvents {
  public:
   using Emit = std::function<void(std::string event)>;

@@ -40,14 +40,14 @@ std::string base_name(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// The target of a directory whose contents are to lie in the workspace itself.
+// The target of a directory whose contents go into the workspace itself.
 constexpr std::string_view kWhole = ".";
 
 // What a source is called in the workspace when nobody says.
 std::string name_of(const std::string& source) {
   const std::string name = base_name(source);
   if (name != "..") {
-    return name;  // The contents of ".", as they lie here.
+    return name;  // The contents of ".", as they are here.
   }
   const std::unique_ptr<char, void (*)(void*)> real(::realpath(source.c_str(), nullptr), std::free);
   return real ? base_name(real.get()) : name;
@@ -66,7 +66,7 @@ Error cannot_write(const char* attempt, const std::string& directory) {
           "pass --out a writable directory, or a new name in one"};
 }
 
-// With a hint where the sandbox sent none.
+// With a hint, if the sandbox sent none.
 Error cannot_copy_in(Error error) {
   if (!error.hint().empty()) {
     return error;
@@ -187,7 +187,7 @@ bool has_no_reader(int write_end) {
   return ::poll(&end, 1, 0) > 0 && (end.revents & POLLERR) != 0;
 }
 
-// Keeps SIGPIPE from this thread: a reader that gives up early is an error to report, not a death.
+// Keeps SIGPIPE from this thread: a reader that gives up early is an error to report, not the end.
 void block_sigpipe() {
   sigset_t set;
   (void)::sigemptyset(&set);
@@ -341,7 +341,7 @@ Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
     const TarRules rules{.symlinks = false, .max_bytes = max.count, .mode_mask = 0755};
     extracted = extract_tar(pipe.read.get(), target.get(), rules,
                             [&names](std::string_view name) { names.emplace_back(name); });
-    // Read to the end all the same, so that the other side is not left hanging.
+    // Read to the end all the same, so that the other side does not hang.
     std::array<char, 16 * 1024> rest;
     while (::read(pipe.read.get(), rest.data(), rest.size()) > 0) {
     }
@@ -368,7 +368,7 @@ Result<std::string> read_made(Sandbox& sandbox, const std::string& name, Bytes m
   const Error missing(ErrorCode::kInvalid, "'" + name + "' was not made");
   const Error too_large(ErrorCode::kInvalid,
                         "'" + name + "', and what was made beside it, is over " + to_string(max));
-  // Its heads are no content.
+  // Headers are not content.
   const std::size_t most = max.count + max.count / 8;
   std::string archive;
   GB_TRY(sandbox.pack_changes(max, [&](std::string_view bytes) -> Result<void> {

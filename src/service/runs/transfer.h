@@ -21,7 +21,7 @@ struct FileToCopy {
 // Reads "SRC[:DST]".
 Result<FileToCopy> parse_file_to_copy(std::string_view text);
 
-// Copies them in, in one stream where there is more than a small file. Symbolic links in a
+// Copies them in, in one stream if there is more than a small file. Symbolic links in a
 // directory are copied as links; devices, sockets and FIFOs are refused.
 Result<void> copy_in(Sandbox& sandbox, const std::vector<FileToCopy>& files);
 
@@ -40,7 +40,7 @@ Result<void> write_archive(int fd,
                            const std::vector<FileToCopy>& files,
                            SpecialFiles special = SpecialFiles::kRefused);
 
-// Opens a directory for copy_out(), and makes it where its parent exists. Called before the run as
+// Opens a directory for copy_out(), and makes it if its parent exists. Called before the run as
 // well, so that no guest works for files that then have no place.
 Result<UniqueFd> open_out_directory(const std::string& directory);
 
@@ -51,8 +51,8 @@ Result<std::vector<std::string>> copy_out(Sandbox& sandbox,
                                           Bytes max);
 
 // The content of one regular file among those that changed since Sandbox::mark(), at most `max`
-// bytes. kInvalid where there is no such file, or a larger one; what lies beside it may be too
-// much, too.
+// bytes. kInvalid if there is no such file, if it is larger, or if what was made beside it is too
+// much.
 Result<std::string> read_made(Sandbox& sandbox, const std::string& name, Bytes max);
 
 }  // namespace glovebox

@@ -14,8 +14,8 @@
 namespace glovebox {
 
 // Each process is for one job, so that no text has an effect on what is found in another. Starting
-// it takes longer than the analysis of a short text: the next one is started after each job, by a
-// thread that begins with the first job, and that waits for the end of those that were used.
+// one takes longer than the analysis of a short text, so the next one is started after each job, by
+// a thread that begins with the first job, and that also waits for the end of used processes.
 // Thread-safe.
 class WarmAnalyser {
  public:

@@ -69,7 +69,7 @@ struct BuiltParts {
 // Sets variables: those of `more` replace those of the same name.
 void merge(Environment& env, const Environment& more);
 
-// `base` is what the recipe's base stands for; its files and settings are inherited unless the
+// `base` is what the recipe's base names; its files and settings are inherited unless the
 // recipe brings a root of its own. `network` has the recipe's rules. Requires: a valid recipe.
 // kUnavailable when it was canceled.
 Result<BuiltParts> build_template(const Recipe& recipe,

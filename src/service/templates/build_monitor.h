@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BuildMonitor: what the one who waits for a template is told, and whether they still wait.
+// BuildMonitor: tells the client that waits for a template what happens; knows if it still waits.
 #pragma once
 
 #include <condition_variable>
@@ -25,22 +25,22 @@ struct BuildEvent {
   std::string text{};
 };
 
-// False: nobody listens any more, and the build is canceled. kIdle comes once a second. Calls come
-// one at a time, from any thread.
+// Returns false if nobody listens any more; the build is then canceled. kIdle comes once a second.
+// Calls come one at a time, from any thread.
 using BuildSink = std::function<bool(const BuildEvent&)>;
 
 // The disk that a build may use. Both are called on the build's own thread.
 struct BuildRoom {
   // Counts bytes that are about to be written; its error says that there is no room for them.
   std::function<Result<void>(std::uint64_t bytes)> spend;
-  // Of those, some that are there no more.
+  // Takes back counted bytes that no longer exist.
   std::function<void(std::uint64_t bytes)> give_back = [](std::uint64_t) {};
 };
 
 // Room for what is gone before the build is over; counted as long as this lives.
 class [[nodiscard]] BorrowedRoom {
  public:
-  BorrowedRoom() = default;  // Of nothing.
+  BorrowedRoom() = default;  // Holds nothing.
   BorrowedRoom(const BuildRoom& room, std::uint64_t bytes) : room_(&room), bytes_(bytes) {}
   BorrowedRoom(BorrowedRoom&& other) noexcept
       : room_(other.room_), bytes_(std::exchange(other.bytes_, 0)) {}

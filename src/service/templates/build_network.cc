@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kMostNamed = 64;
 constexpr std::size_t kMostHinted = 3;
 
-// As a rule has it; empty where the request could not be understood.
+// As a rule has it; empty if the request could not be understood.
 std::string place_of(const ConnectionRecord& connection) {
   if (connection.host.empty()) {
     return {};
@@ -68,7 +68,7 @@ std::string BuildEgress::end() {
   std::vector<std::string> refused;
   for (const ConnectionRecord& connection : egress_->record().connections) {
     std::string place = place_of(connection);
-    // Which addresses, where it was not the name.
+    // If the name was not the reason, says which addresses.
     if (connection.rule.ends_with(" addresses")) {
       place += " (" + printable(connection.rule) + ")";
     }

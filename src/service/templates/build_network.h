@@ -24,10 +24,10 @@ struct BuildNetwork {
 // reach. One thread at a time.
 class BuildEgress {
  public:
-  // None; so is one whose rules let nothing out.
+  // No way out, as with rules that let nothing out.
   BuildEgress() = default;
 
-  // Makes room for it in a sandbox that is to be made.
+  // Makes room for it in a sandbox that will be made.
   static void prepare(SandboxSpec& spec, const BuildNetwork& network);
   // For a sandbox that was prepared, before anything runs there. `monitor` outlives it.
   static Result<BuildEgress> start(Sandbox& sandbox,
@@ -35,7 +35,7 @@ class BuildEgress {
                                    BuildMonitor& monitor);
 
   // What may have kept a command from its work: that there is no network, or what the rules have
-  // refused. Empty where it was neither. The network ends with it.
+  // refused. Empty if it was neither. Ends the network.
   std::string end();
 
  private:

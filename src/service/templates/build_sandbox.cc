@@ -23,7 +23,7 @@
 namespace glovebox {
 namespace {
 
-// Of every sandbox its own, at the top of its root.
+// Every sandbox has its own, at the top of its root.
 constexpr std::array<std::string_view, 8> kOwnDirectories = {"dev", "proc", "run",       "sys",
                                                              "tmp", "home", "workspace", "opt"};
 
@@ -34,7 +34,7 @@ constexpr Bytes kLeastDisk = 1_GiB;
 
 Error canceled() { return {ErrorCode::kUnavailable, "canceled"}; }
 
-// The whole of a file, from its begin.
+// The whole of a file, from its beginning.
 FileClient::Source from_file(int fd) {
   return [fd, at = off_t{0}](std::span<char> into) mutable -> Result<std::size_t> {
     const ssize_t got = ::pread(fd, into.data(), into.size(), at);
@@ -133,7 +133,7 @@ Result<BuildSandbox> BuildSandbox::open(const TemplateParts& parts,
   return opened;
 }
 
-// All of it counts before anything is written to it: what writes is a guest.
+// All of it counts before anything is written to it, since a guest writes it.
 Result<BuildSandbox::Disk> BuildSandbox::make_disk(const Limits& limits,
                                                    const std::string& scratch,
                                                    BuildMonitor& monitor) {
@@ -236,7 +236,7 @@ Result<void> BuildSandbox::save_into(FileClient& client,
   if (::lseek(packed.fd.get(), 0, SEEK_SET) != 0) {
     return Error::from_errno("create a template's root");
   }
-  // What comes out of a tar is not larger than it, where it has no holes; these are bounded.
+  // What comes out of a tar without holes is not larger than the tar; holes are bounded.
   GB_TRY(monitor_->spend(packed.size));
   (void)GB_TRY(
       unpack_layer(packed.fd.get(), directory, left, [this] { return monitor_->wanted(); }));
@@ -279,7 +279,7 @@ Result<void> BuildSandbox::save_root(const std::string& base, const std::string&
 }
 
 Result<void> BuildSandbox::save_workspace(const std::string& archive) {
-  // For the daemon, if that is another user: the store lets nobody else pass.
+  // For the daemon, if that is another user: the store lets in nobody else.
   const UniqueFd file(
       ::open(archive.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file || ::fchmod(file.get(), 0644) != 0) {

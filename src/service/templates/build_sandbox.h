@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BuildSandbox: a sandbox of a template as far as it is made, in which a step of a Dockerfile runs
-// or from which files are copied.
+// BuildSandbox: a sandbox of a template as far as it is made. A step of a Dockerfile runs in it, or
+// files are copied from it.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace glovebox {
 
-// Who the commands of a build are.
+// Who the commands of a build run as.
 enum class BuildGuest {
   kUser,
   kRoot,  // A root of the template's own can be written to, in memory.
-  // Likewise, with a range of users, and where this machine can make one, on a disk of its own, for
-  // all of which there has to be room. It is smaller than the limit where there is less.
+  // Likewise, with a range of users and, if this machine can make one, a disk of its own. There has
+  // to be room for all of the disk; it is smaller than the limit if there is less.
   kRootOnDisk,
 };
 
@@ -71,7 +71,7 @@ class BuildSandbox {
   Result<void> save_workspace(const std::string& archive);
 
  private:
-  // No name leads to it, so nothing of it is left.
+  // No name leads to the disk, so nothing of it is left behind.
   struct Disk {
     BorrowedRoom room;
     UniqueFd file;
@@ -118,11 +118,11 @@ class BuildSandbox {
   BuildMonitor* monitor_;
 };
 
-// Whether a name at the top of the root is of every sandbox its own, and a template's is not shown.
+// Whether every sandbox has its own directory of this name at its top, and shows no template's.
 bool is_own_directory(std::string_view name);
 
-// What a sandbox keeps for itself, so that a template cannot have anything there: a reason, or
-// nothing. `path` is absolute and plain.
+// Why a template cannot have anything at `path`: a sandbox keeps it for itself. Empty if it does
+// not. `path` is absolute and plain.
 std::string_view not_kept(std::string_view path, std::string_view home);
 
 }  // namespace glovebox

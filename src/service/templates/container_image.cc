@@ -102,7 +102,7 @@ Environment environment_of(const json& config) {
     const std::size_t equals = text.find('=');
     const bool usable = equals != std::string::npos && equals > 0 && text.size() <= 32 * 1024 &&
                         text.find('\0') == std::string::npos && env.size() < kMaxVariables;
-    // Who and where the guest is, we say.
+    // It is ours to say who the guest is, and where.
     const std::string name = text.substr(0, equals);
     if (usable && name != "HOME" && name != "USER" && name != "LOGNAME" && name != "PWD") {
       env.emplace_back(name, text.substr(equals + 1));
@@ -161,7 +161,7 @@ class Reader {
       if (!layers[i].is_string() || !hashes[i].is_string()) {
         return bad_image("a layer has no name");
       }
-      // docker save writes layers as plain tar, which is what these hashes are of.
+      // docker save writes layers as plain tar, and these are the hashes of that.
       const std::string hash = GB_TRY(hash_in(hashes[i].get<std::string>()));
       GB_TRY(compare(layers[i].get<std::string>(), hash));
       image.layers.push_back(layers[i].get<std::string>());
@@ -201,7 +201,7 @@ class Reader {
     return {};
   }
 
-  // The file of a descriptor, which is what that says.
+  // The file that a descriptor names, with the size and digest that it says.
   Result<std::string> checked_blob(const json& descriptor) const {
     const std::string hash = GB_TRY(hash_in(text_in(descriptor, "digest")));
     const std::string path = "blobs/sha256/" + hash;
@@ -213,7 +213,7 @@ class Reader {
     return path;
   }
 
-  // Those of an index that have the name.
+  // Those entries of an index that have the name.
   static Result<json> named(const json& manifests, const std::string& name) {
     json found = json::array();
     for (const json& each : manifests.is_array() ? manifests : json::array()) {
@@ -226,7 +226,7 @@ class Reader {
     return found.empty() ? Result<json>(no_image(name)) : std::move(found);
   }
 
-  // The one of docker save's that has the name; else the only one with that tag.
+  // The image of docker save's that has the name; else the only one with that tag.
   static Result<json> tagged(const json& manifests, const std::string& name) {
     json by_tag = json::array();
     for (const json& each : manifests) {
@@ -254,7 +254,7 @@ class Reader {
             "leave out the name where the archive has one image"};
   }
 
-  // The one for this processor, or the only one.
+  // The version for this processor, or the only one.
   static Result<json> choose(const json& manifests) {
     if (manifests.is_array() && manifests.size() <= kMaxManifests) {
       for (const json& each : manifests) {

@@ -35,11 +35,11 @@ struct ContainerImage {
   ImageConfig config;               // How it is run.
 };
 
-// Reads the description in the directory, and compares every digest that it names. Of several
-// images `name` is one: as the archive has it, or for Docker's also NAME for NAME:latest, and a tag
-// alone where one image has it. Empty: the only one, where the versions for other processors do not
-// count. `wanted` is asked now and then; false ends it
-// with kUnavailable. kRootfs is not a directory of this kind.
+// Reads the description in the directory, and compares every digest that it names. `name` picks one
+// of several images: as the archive has it, or for Docker's also NAME for NAME:latest, and a tag
+// alone if only one image has it. If empty, the only one; versions for other processors do
+// not count. `wanted` is asked now and then; false ends it with kUnavailable. kRootfs is not a
+// directory of this kind.
 Result<ContainerImage> read_container_image(int directory_fd,
                                             ImageFormat format,
                                             const std::string& name,

@@ -74,7 +74,7 @@ Result<Content> ContentStore::commit(ContentDraft draft, const std::string& key)
     }
     return Error(ErrorCode::kUnavailable, "the template was removed in the meantime", "try again");
   }
-  // From here on the draft's lock is the piece's. Weakening it lets go of it for a moment.
+  // From here on the draft's lock is the piece's. Downgrading it releases it for a moment.
   UniqueFd held = std::move(draft.lock_);
   const UniqueFd above(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!above || ::fsync(above.get()) != 0) {

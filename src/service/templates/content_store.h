@@ -2,11 +2,11 @@
 // ContentStore: what templates are made of, each piece kept once under the SHA-256 of what it was
 // made from.
 //
-// A piece lies in "<store>/<key>": a directory "root", or "files", or an archive "home.tar". It is
-// filled in a directory of its own and gets its name by one rename after all of it is on the disk,
-// so a name always stands for a whole piece. Whoever uses one holds a shared lock on its directory
-// (flock(2)), which the kernel drops with the process; what nobody holds and no template names is
-// removed by sweep().
+// A piece is kept in "<store>/<key>": a directory "root", or "files", or an archive "home.tar". It
+// is filled in a directory of its own and gets its name by one rename after all of it is on the
+// disk, so a name always means a whole piece. Each user of a piece holds a shared lock on its
+// directory (flock(2)), which the kernel drops with the process; sweep() removes what nobody holds
+// and no template names.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@
 
 namespace glovebox {
 
-// The lock that keeps a piece where it is; nothing where there is no directory of that name.
+// The lock that keeps a piece where it is; nothing if there is no directory of that name.
 UniqueFd hold_content(const std::string& path);
 
 // A piece in use: it is not removed while this lives.
@@ -50,7 +50,7 @@ class ContentDraft {
   ContentDraft& operator=(const ContentDraft&) = delete;
   ~ContentDraft();
 
-  // The directory to be filled.
+  // The directory to fill.
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:
@@ -64,7 +64,7 @@ class ContentDraft {
 // Safe to use from any thread, and from several processes.
 class ContentStore {
  public:
-  // `directory` is ours alone. It is made where it is not there.
+  // `directory` is ours alone. It is made if it is not there.
   static Result<ContentStore> open(const std::string& directory);
   // To look at one that somebody else makes and fills.
   static ContentStore at(const std::string& directory) { return ContentStore(directory); }
@@ -74,7 +74,7 @@ class ContentStore {
   [[nodiscard]] std::string path_of(const std::string& key) const { return directory_ + "/" + key; }
 
   [[nodiscard]] Result<ContentDraft> begin() const;
-  // Makes the draft the piece of `key`. Where somebody else was faster, theirs is the answer.
+  // Makes the draft the piece of `key`. If somebody else was faster, returns theirs.
   [[nodiscard]] Result<Content> commit(ContentDraft draft, const std::string& key) const;
 
   // A directory for what may be forgotten at any time.
@@ -87,8 +87,8 @@ class ContentStore {
   // takes it for a piece any more, however long its removal lasts.
   void retire(const std::set<std::string>& used) const;
 
-  // Removes the drafts that nobody fills: what was retired, and what builders left that were
-  // killed, of which no record says anything.
+  // Removes the drafts that nobody fills: what was retired, and what killed builders left, which no
+  // record mentions.
   void sweep_drafts() const;
 
   // Both.

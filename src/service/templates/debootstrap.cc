@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 // Changes whenever a root of the same source would come out differently.
 constexpr std::uint64_t kTreeFormat = 3;
 
-// Runs its arguments. What their programs said is in a log of debootstrap's, the one at $LOG.
+// Runs its arguments. The output of their programs is in a log of debootstrap's, the one at $LOG.
 constexpr const char* kFetch = R"("$@" || { tail -c 2000 "$LOG" >&2; exit 1; })";
 // A root in which nothing is installed yet gets its accounts from base-passwd, not from us. The
 // directory of debootstrap is a mount, which the sandbox cannot remove. Downloads are of no use.
@@ -53,7 +53,7 @@ std::string place_of(std::string_view mirror) {
   return has_port ? host : host + (encrypted ? ":443" : ":80");
 }
 
-// Of a recipe's own limits none: those are for the sandboxes of the template.
+// None of a recipe's own limits: those are for the sandboxes of the template.
 LimitWishes limits() {
   const bool on_disk = images_usable().has_value();
   return {.wall = 30min,
@@ -66,7 +66,7 @@ Environment environment(const std::string& log) {
   return {{"LOG", log},
           {"DEBIAN_FRONTEND", "noninteractive"},
           {"LC_ALL", "C"},
-          // So that it neither makes devices nor tries whether it could: a sandbox has its own.
+          // So that it neither makes devices nor tries whether it can: a sandbox has its own.
           {"container", "lxc"}};
 }
 
@@ -89,8 +89,8 @@ class Bootstrap {
     parts_.limits = limits();
   }
 
-  // The packages, those unpacked that the others need to be installed. Whatever comes from the
-  // network is read here, and nothing of it is run.
+  // Fetches the packages, and unpacks those that are needed to install the others. Whatever comes
+  // from the network is read here, and nothing of it is run.
   Result<void> fetch(const std::string& program,
                      const BuildNetwork& network,
                      const std::string& root) {
@@ -189,7 +189,7 @@ Result<RootContent> root_from_debootstrap(const Debootstrap& wanted,
   for (const std::string& package : wanted.packages) {
     hash.add(package);
   }
-  // Who could not reach a mirror does not get what others had from it.
+  // A build that could not reach a mirror does not get what others had from it.
   hash.add("network").add(to_json(network.rules)).add(network.public_only ? 1U : 0U);
   const std::string key = hash.hex();
   if (auto there = store.find(key)) {

@@ -14,10 +14,10 @@
 
 namespace glovebox {
 
-// What comes from the mirror is fetched in one sandbox, whose way out are the rules of `network`,
-// and installed in another, whose root it is. Each has half an hour and, as far as the monitor has
-// room, 8 GiB of disk. Requires that users can be told apart inside (SandboxSpec::needs_users).
-// kUnsupported where debootstrap is not installed.
+// What comes from the mirror is fetched in one sandbox, whose way out follows the rules of
+// `network`, and installed in another, whose root it becomes. Each has half an hour and, as far as
+// the monitor has room, 8 GiB of disk. Requires that users can be told apart inside
+// (SandboxSpec::needs_users). kUnsupported if debootstrap is not installed.
 Result<RootContent> root_from_debootstrap(const Debootstrap& wanted,
                                           const BuildNetwork& network,
                                           const ContentStore& store,

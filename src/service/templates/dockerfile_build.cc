@@ -100,7 +100,7 @@ class Builder {
   }
 
  private:
-  // Unpacks it in a sandbox of its own, where it is nothing but files, and reads the Dockerfile.
+  // Unpacks it in a sandbox of its own, where it is only files, and reads the Dockerfile.
   Result<std::string> open_context() {
     const auto& files = *recipe_.dockerfile;
     if (files.context.empty()) {
@@ -316,8 +316,8 @@ class Builder {
     return ContentHash().add(state).add("files").hex();
   }
 
-  // How many steps need not be executed. Fills in what they have made, and keeps the states before
-  // that as well.
+  // How many steps need not be executed. Fills in what they have made, and also keeps the states
+  // before that.
   std::size_t resume(const StagePlan& plan,
                      const std::vector<std::string>& keys,
                      TemplateParts& parts) {

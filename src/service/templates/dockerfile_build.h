@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Builds a template from a Dockerfile.
 //
-// On a base with a root of its own, RUN is root and may change all of it; what it is afterwards is
-// the template's root. On a base that shows the host's /usr, RUN is the guest, and the workspace is
-// kept. The state after each RUN is a piece of the store, under a hash of everything that led to
-// it, so that a later build begins where the first difference is.
+// On a base with a root of its own, RUN runs as root and may change all of it; the result is the
+// template's root. On a base that shows the host's /usr, RUN runs as the guest, and the workspace
+// is kept. The state after each RUN is a piece of the store, under a hash of everything that led to
+// it, so that a later build begins at the first difference.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,7 @@ bool is_pattern(std::string_view source) {
   return source.find_first_of("*?[") != std::string_view::npos;
 }
 
-// Without empty names and "."; nothing where it climbs.
+// Without empty names and "."; an error if it climbs.
 Result<std::string> plain(std::string_view source) {
   std::string path;
   std::string_view rest = source;

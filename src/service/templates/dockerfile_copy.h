@@ -33,7 +33,7 @@ Result<std::vector<CopiedItem>> collect(BuildSandbox& from, const CopyRequest& r
 // What was collected, by content; times count only in directories' archives.
 Result<std::string> hash_of(const std::vector<CopiedItem>& items);
 
-// Writes them to `target`: into it where it ends with a slash, is a directory, or where there are
+// Writes them to `target`: into it if it ends with a slash, is a directory, or if there are
 // several; otherwise under that name.
 Result<void> place(BuildSandbox& into,
                    const std::vector<CopiedItem>& items,

@@ -21,8 +21,8 @@ struct ImageInContext {
 // Nothing for a name that stands for something else.
 std::optional<ImageInContext> image_in_context(const std::string& name);
 
-// Its root, as that of an image that was imported. kInvalid where there is no such file, or it is
-// no such image.
+// Its root, as that of an image that was imported. kInvalid if there is no such file, or it is not
+// such an image.
 Result<RootContent> root_from_context(BuildSandbox& context,
                                       const ImageInContext& image,
                                       const ContentStore& store,

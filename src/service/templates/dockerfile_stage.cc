@@ -50,7 +50,7 @@ Error of_line(std::size_t line, const Error& error) {
   return at_line(line, error.code(), error.message(), error.hint());
 }
 
-// ARG instructions: those that the client has set win.
+// ARG instructions: those that the client has set override.
 class Arguments {
  public:
   explicit Arguments(const Environment& given) : given_(given) {}
@@ -132,7 +132,7 @@ class Planner {
   Result<void> take(const Instruction& step, StageStep& made) {
     switch (step.kind) {
       case Kind::kFrom:
-        break;  // Begins a stage, and is in none.
+        break;  // Begins a stage, and is part of none.
       case Kind::kArg:
         return arguments_.declare(step, globals_,
                                   [&](std::string_view word) { return text(word, step); });
@@ -403,7 +403,7 @@ class Planner {
     return {};
   }
 
-  // ENTRYPOINT with CMD as its arguments, or CMD alone, where the Dockerfile has one.
+  // ENTRYPOINT with CMD as its arguments, or CMD alone, if the Dockerfile has one.
   Result<void> set_start() {
     if (!entrypoint_ && !cmd_) {
       return {};
@@ -435,7 +435,7 @@ class Planner {
   Arguments arguments_;
   StagePlan plan_;
   std::string directory_;
-  std::string user_;  // As USER has it; empty: root.
+  std::string user_;  // As USER gives it; empty: root.
   std::vector<std::string> shell_ = {"/bin/sh", "-c"};
   std::optional<Instruction> entrypoint_;
   std::optional<Instruction> cmd_;

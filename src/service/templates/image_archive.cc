@@ -85,7 +85,7 @@ bool is_name_for_docker(std::string_view name) {
   return after_word;
 }
 
-// What stands in the archive in front of the layer.
+// What comes before the layer in the archive.
 class Description {
  public:
   Description(const std::string& name,
@@ -137,7 +137,7 @@ class Description {
   std::vector<std::pair<std::string, std::string>> files_;  // By path.
 };
 
-// Everything but the content of the layer; `layer` puts that.
+// Everything but the content of the layer, which `put_layer` writes.
 Result<void> write_archive(const Description& description,
                            const Blob& layer,
                            const PutBytes& put,
@@ -173,7 +173,7 @@ Result<void> export_template(const std::string& name,
   }
   const ContentDraft draft = GB_TRY(store.begin());
   const ImageLayer layer = GB_TRY(ImageLayer::open(parts, store, draft, monitor));
-  // The digest stands in front of the layer, so that is written twice, and kept nowhere.
+  // The digest comes before the layer, so the layer is written twice, and kept nowhere.
   BytesHash hash;
   Blob blob;
   GB_TRY(layer.write([&](std::string_view bytes) -> Result<void> {

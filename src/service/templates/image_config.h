@@ -24,9 +24,9 @@ struct ImageConfig {
   std::string stop_signal{};
   bool has_healthcheck = false;  // It is not kept.
 
-  // `user`, where that is another one than root; else empty.
+  // `user`, if that is not root; otherwise empty.
   [[nodiscard]] std::string other_than_root() const;
-  // What the image runs, with `arguments` in place of CMD where there are any; empty: nothing.
+  // What the image runs, with `arguments` in place of CMD if there are any; empty: nothing.
   [[nodiscard]] std::vector<std::string> command(const std::vector<std::string>& arguments) const;
 
   friend bool operator==(const ImageConfig&, const ImageConfig&) = default;
@@ -40,7 +40,7 @@ Result<ImageConfig> read_image_config(std::string_view text);
 
 nlohmann::json to_json(const ImageConfig& config);
 
-// kInvalid where all of it together is longer than 48 KiB, as what makes a record of a template.
+// kInvalid if all of it together is longer than 48 KiB, since it goes into a template's record.
 Result<void> check_size(const ImageConfig& config);
 
 }  // namespace glovebox

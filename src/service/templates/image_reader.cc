@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kMostTime = 30min;
 constexpr std::size_t kMostSaid = 256;
-// What comes on top of the content, where the kernel counts: messages.
+// Messages, which come on top of the content in what the kernel counts.
 constexpr std::uint64_t kSlack = 64 << 10;
 // Of a tree: what a root may hold, each file with its head.
 constexpr std::uint64_t kMostPacked = 16ULL << 30;
@@ -47,7 +47,7 @@ Result<std::string> run_archiver(const std::string& task,
       },
       .wanted = wanted};
   if (const auto done = confined::run_confined(job); !done) {
-    // Beyond a bound it will be the next time too.
+    // If it exceeds a bound, it will the next time, too.
     const bool beyond = done.error().code() == ErrorCode::kExhausted;
     return Error(beyond ? ErrorCode::kInvalid : done.error().code(), done.error().message(),
                  done.error().hint());

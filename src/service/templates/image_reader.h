@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads archives of container images, and trees that were made from them, by glovebox-archiver,
-// under walls of its own: a tenant made them, and this process is worth too much to parse them.
+// under walls of its own: a tenant made them, and parsing them here would put this process at risk.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ Result<std::size_t> unpack_layer(int layer_fd,
                                  UnpackBounds& left,
                                  const std::function<bool()>& wanted);
 
-// Takes the next bytes of an archive. What it fails with ends the work.
+// Takes the next bytes of an archive. An error that it returns ends the work.
 using PutBytes = std::function<Result<void>(std::string_view bytes)>;
 
 // A directory and all below it, as archiver::export_tree() writes them: the same bytes for the same

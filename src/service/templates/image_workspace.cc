@@ -39,7 +39,7 @@ bool is_empty(int directory) {
 }
 
 Result<void> pack(int directory, const std::string& archive, BuildMonitor& monitor) {
-  // For the daemon, if that is another user: the store lets nobody else pass.
+  // For the daemon, if that is another user: the store lets in nobody else.
   const UniqueFd file(
       ::open(archive.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file || ::fchmod(file.get(), 0644) != 0) {

@@ -13,14 +13,14 @@
 
 namespace glovebox {
 
-// As the workspace that sandboxes begin with; nothing where the root has no such directory, or
+// The workspace that its sandboxes begin with; nothing if the root has no such directory, or
 // nothing in it. `home` is the path of the workspace.
 Result<std::optional<WorkspaceContent>> workspace_of_root(const Content& root,
                                                           const std::string& home,
                                                           const ContentStore& store,
                                                           BuildMonitor& monitor);
 
-// Where the workspace of an image's sandboxes is best: its WORKDIR, where that is /home/NAME.
+// Where the workspace of an image's sandboxes is best put: its WORKDIR, if that is /home/NAME.
 std::optional<std::string> home_of(const ImageConfig& config);
 
 // The configuration with a directory that sandboxes of this root have: one that they do not have is

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kPackagesFormat = 1;
 
-// A root is known by its key; of the host's, an upgrade of the interpreter makes another one.
+// A root is known by its key; for the host's, an upgrade of the interpreter makes it another one.
 void add_interpreter(ContentHash& hash, const std::string& root, PackageManager manager) {
   hash.add(root);
   if (!root.empty()) {

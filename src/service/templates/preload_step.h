@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The modules that contexts of a template are to have imported already, tried once.
+// Tries, once, the modules that contexts of a template will have imported already.
 #pragma once
 
 #include "base/result.h"

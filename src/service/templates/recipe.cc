@@ -48,7 +48,7 @@ Result<void> check_home(const Recipe& recipe) {
   return {};
 }
 
-// What follows becomes words of debootstrap's command line, and of apt's.
+// What is checked here becomes words of debootstrap's command line, and of apt's.
 Result<void> check_debootstrap(const Debootstrap& wanted) {
   if (!consists_of(wanted.suite, ".-", 64) || wanted.suite.front() == '-' ||
       wanted.suite.front() == '.') {
@@ -97,7 +97,7 @@ Result<void> check_dockerfile(const Recipe& recipe) {
              : Result<void>();
 }
 
-// Who sends it decides what it says; it goes into a file of JSON, and to its registry.
+// The sender decides what it says; it goes into a JSON file, and to its registry.
 Result<void> check_login(const RegistryLogin& login) {
   const std::string_view user = login.username;
   if (user.empty() || user.size() > kMaxUsername ||

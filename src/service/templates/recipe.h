@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recipe: what a template is to be made of. A plain value.
+// Recipe: what to make a template of. A plain value.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Debootstrap {
   std::vector<std::string> packages{};
 };
 
-// An image that lies on the daemon's host. An OCI layout may also be a directory.
+// An image on the daemon's host. An OCI layout may also be a directory.
 struct ImageFile {
   ImageFormat format = ImageFormat::kRootfs;
   std::string path;
@@ -39,7 +39,7 @@ struct RegistryLogin {
 };
 
 // A Dockerfile (service/dockerfile) with the files that it copies: all in one tar archive, or the
-// text of the one and the others by name.
+// text of the Dockerfile and the files by name.
 struct DockerfileBuild {
   std::string context;             // A file of the daemon's: tar, plain or gzip. Empty: `text`.
   std::string path{"Dockerfile"};  // In the context.
@@ -92,7 +92,7 @@ struct Recipe {
   std::string ready{};
   std::vector<std::string> preload{};
   LimitWishes limits{};
-  bool nested = false;  // Its sandboxes are, but those of root (SandboxSpec::nested).
+  bool nested = false;  // Its sandboxes are nested, except those of root (SandboxSpec::nested).
   // Shipped ones, which hold for what runs in its sandboxes, beside those of its base.
   std::vector<std::string> policies{};
 

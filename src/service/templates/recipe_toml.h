@@ -9,9 +9,9 @@
 
 namespace glovebox {
 
-// The JSON text that POST /v1/templates takes, of a TOML file with the same names. What the names
-// mean and which there are is the daemon's to say. kInvalid with line and column for what is no
-// TOML, and for dates, which JSON has not.
+// The JSON text that POST /v1/templates takes, of a TOML file with the same names. The daemon
+// decides which names there are and what they mean. kInvalid with line and column for text that is
+// not TOML, and for dates, which JSON does not have.
 Result<std::string> recipe_json_from_toml(std::string_view text);
 
 }  // namespace glovebox

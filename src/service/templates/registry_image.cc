@@ -86,7 +86,7 @@ bool is_digest(std::string_view text) {
                              [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
-// Go's programs ask no proxy for these, and inside they are the sandbox itself.
+// Go's programs use no proxy for these, and inside they are the sandbox itself.
 bool is_loopback(std::string_view registry) {
   const std::string_view host = registry.substr(0, registry.find(':'));
   return host == "localhost" || host.starts_with("127.");
@@ -133,7 +133,7 @@ Result<void> write_login(BuildSandbox& sandbox,
                     logins.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-// Where the operator has authorities of their own, those. Otherwise skopeo finds the machine's.
+// If the operator has authorities of their own, those. Otherwise skopeo finds the machine's.
 Result<Environment> own_authorities(BuildSandbox& sandbox) {
   constexpr const char* kVariable = "SSL_CERT_FILE";
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here changes the environment.
@@ -192,7 +192,7 @@ Result<RegistryImage> parse_registry_image(std::string_view name) {
   }
   const bool official = image.registry == kDockerHub && path.find('/') == std::string::npos;
   image.reference = image.registry + "/" + (official ? "library/" : "") + path;
-  // A digest says more than a tag, and skopeo takes one of the two.
+  // A digest says more than a tag, and skopeo takes only one of the two.
   if (has_digest) {
     image.reference.append("@").append(digest);
   } else {

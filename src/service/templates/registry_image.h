@@ -17,7 +17,7 @@
 namespace glovebox {
 
 struct RegistryImage {
-  std::string registry;                  // HOST or HOST:PORT; "docker.io" where the name has none.
+  std::string registry;                  // HOST or HOST:PORT; "docker.io" if the name has none.
   std::string reference;                 // In full, as docker.io/library/python:3.12.
   bool plain_http = false;               // Asked for by http:// in front.
   std::optional<RegistryLogin> login{};  // With a password, if it is for this registry.
@@ -26,14 +26,14 @@ struct RegistryImage {
 // kInvalid for what is not a name of an image.
 Result<RegistryImage> parse_registry_image(std::string_view name);
 
-// The template that is this image and nothing more: a name that says which, and that no other image
-// has.
+// The name of the template that is this image and nothing more: it says which image, and no other
+// image has it.
 std::string template_name_of(const RegistryImage& image);
 
 // Its root, as that of an image that was imported. The image is fetched each time; unpacking it is
-// not repeated. kUnsupported where the host has no skopeo, kInvalid where the registry has no such
-// image or the rules do not let it be reached. `scratch` is a directory of the build's, and gets to
-// see nothing of the login.
+// not repeated. kUnsupported if the host has no skopeo, kInvalid if the registry has no such image
+// or the rules do not let it be reached. `scratch` is a directory of the build's, which never sees
+// the login.
 Result<RootContent> root_from_registry(const RegistryImage& image,
                                        const BuildNetwork& network,
                                        const ContentStore& store,

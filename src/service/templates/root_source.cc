@@ -48,7 +48,7 @@ bool is_directory(int fd) {
   return ::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-// A layout's index names all the rest by digests, so its hash is the hash of all.
+// A layout's index names everything else by digest, so its hash is the hash of all.
 Result<std::string> hash_of_image(int fd, ImageFormat format) {
   if (!is_directory(fd)) {
     return hash_of_file(fd);
@@ -66,7 +66,7 @@ Result<std::string> hash_of_image(int fd, ImageFormat format) {
   return hash_of_file(index->get());
 }
 
-// An error where not all of it could be written: a root without its configuration would be kept.
+// An error if not all of it could be written: a root without its configuration would be kept.
 Result<void> write_beside(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
@@ -110,7 +110,7 @@ Result<RootContent> found(Content content, bool cached) {
                      .config = std::move(config)};
 }
 
-// How large the content of an archive may be. One that shrinks by more than this was made to.
+// How large the content of an archive may be. One that compresses better was made to do so.
 Result<std::uint64_t> most_unpacked(int archive) {
   constexpr std::uint64_t kMostShrunk = 10;
   struct stat status {};
@@ -125,7 +125,7 @@ Result<std::uint64_t> most_unpacked(int archive) {
   return gzip || zstd ? size * kMostShrunk : size;
 }
 
-// The archiver counts for nobody, so what it may write is counted before it starts.
+// The archiver's writes count against nobody, so what it may write is counted before it starts.
 Result<std::size_t> unpack_counted(int layer, int root, UnpackBounds& left, BuildMonitor& monitor) {
   UnpackBounds bounds = left;
   bounds.bytes = std::min(left.bytes, GB_TRY(most_unpacked(layer)));

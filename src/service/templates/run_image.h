@@ -20,11 +20,10 @@ struct RunImage {
   std::vector<Content> held;  // Keeps the pieces as long as they are shown.
 };
 
-// `reference` is a path (an OCI layout, or an archive as `docker save` or skopeo write it), with
-// docker-archive:, oci-archive: or oci: in front also one with :IMAGE behind it; what is not a path
-// is an image of a registry, which is fetched behind the rules of `network`. What was unpacked
-// before is taken from the cache. kInvalid for what is not an image, kNotFound for a path with
-// nothing there.
+// `reference` is a path (an OCI layout, or an archive as `docker save` or skopeo write it); with
+// docker-archive:, oci-archive: or oci: in front it may end with :IMAGE. Anything else is an image
+// of a registry, which is fetched behind the rules of `network`. What was unpacked before is taken
+// from the cache. kInvalid for what is not an image, kNotFound for a path with nothing there.
 Result<RunImage> open_run_image(const std::string& reference,
                                 const BuildNetwork& network,
                                 BuildMonitor& monitor);

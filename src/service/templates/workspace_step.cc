@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kWorkspaceFormat = 1;
 
-// Of a build, where the recipe asks for nothing else: compilers and tests are larger than what runs
-// later.
+// The limits of a build, if the recipe asks for nothing else: compilers and tests are larger than
+// what runs later.
 constexpr Limits kUsual{.wall = 600s,
                         .memory = 1_GiB,
                         .cpus = 2.0,
@@ -119,7 +119,7 @@ class Workshop {
     return {};
   }
 
-  // For one task: what a command leaves running is killed at its end, and the server with it.
+  // For one task: what a command leaves running is killed when it ends, and the server with it.
   Result<FileClient> files() { return FileClient(GB_TRY(open_file_server(*sandbox_))); }
 
   // What is not in the workspace would not be kept.
@@ -186,7 +186,7 @@ class Workshop {
   Result<void> pack(const std::string& archive) {
     const UniqueFd file(
         ::open(archive.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    // For the daemon, if that is another user: the store lets nobody else pass.
+    // For the daemon, if that is another user: the store lets in nobody else.
     if (!file || ::fchmod(file.get(), 0644) != 0) {
       return Error::from_errno("create an archive");
     }

@@ -18,10 +18,10 @@ struct WorkspaceContent {
 // A sandbox of the template as far as it is made, with an empty workspace.
 SandboxSpec sandbox_of(const TemplateParts& parts, const ContentStore& store, const Limits& limits);
 
-// Of a build, where neither the recipe nor its base sets any.
+// The limits of a build; the usual ones if neither the recipe nor its base sets any.
 Limits build_limits(const TemplateParts& parts);
 
-// Why a command of a build has failed. The message ends with the last line that it said.
+// Why a command of a build has failed. The message ends with the last line of its output.
 Error command_failed(const std::string& command, const RunOutcome& outcome, std::string hint);
 
 // Begins with the workspace of `parts`.

@@ -42,7 +42,7 @@ class AdmissionDesk {
     const auto guest = guests_.find(ticket);
     GB_CHECK(guest != guests_.end());
     const auto held = std::chrono::duration<double>(clock_() - guest->second.since).count();
-    // A mean in which the last few dozen count.
+    // A mean over about the last few dozen.
     constexpr double kWeight = 1.0 / 16;
     mean_held_ += (std::max(held, 0.0) - mean_held_) * kWeight;
     guests_.erase(guest);
@@ -57,7 +57,7 @@ class AdmissionDesk {
 
  private:
   struct Guest {
-    std::condition_variable called;  // One each: who is not meant sleeps on.
+    std::condition_variable called;  // One each: the others sleep on.
     bool runs = false;
     Time since{};
   };
@@ -71,7 +71,7 @@ class AdmissionDesk {
     }
   }
 
-  // Until those before would have run, as far as the past tells.
+  // Until those before it will have run, judging by the past.
   [[nodiscard]] std::chrono::nanoseconds expected_wait() const {
     constexpr double kMostSeconds = 60;
     const double seconds =

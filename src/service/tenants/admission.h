@@ -26,7 +26,7 @@ class AdmissionDesk;
 // A slot, given back at its end. It may outlive the Admission.
 class [[nodiscard]] ExecutionLease {
  public:
-  ExecutionLease() = default;  // Of nothing.
+  ExecutionLease() = default;  // Holds no slot.
   ExecutionLease(ExecutionLease&& other) noexcept = default;
   ExecutionLease& operator=(ExecutionLease&& other) noexcept;
   ExecutionLease(const ExecutionLease&) = delete;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // API keys: "e2b_" and 64 hexadecimal digits, which clients written for E2B accept as theirs.
 //
-// The digits are 32 bytes from the kernel. The first 8 bytes are the key's id, which is no secret:
-// it stands in lists and is looked up. The other 24 are. What is kept is SHA-256 of the whole key:
-// a slow hash protects what people choose, and nobody can try 2^192 keys.
+// The digits are 32 bytes from the kernel. The first 8 bytes are the key's id, which is not secret:
+// lists show it, and keys are found by it. The other 24 are secret. Only the SHA-256 of the whole
+// key is kept: a slow hash protects what people choose, and nobody can try 2^192 keys.
 #pragma once
 
 #include <array>

@@ -11,7 +11,7 @@ Result<FairQueue::Ticket> FairQueue::arrive(std::string_view tenant, std::size_t
   const std::size_t most = std::max<std::size_t>(most_of_tenant, 1);
   const std::size_t before = found == lines_.end() ? 0 : found->second.waiting.size();
   const std::size_t of_tenant = found == lines_.end() ? 0 : found->second.running;
-  // Who can run at once waits for nobody, and no bound on waiting concerns them.
+  // An execution that can run at once waits for nobody, and no bound on waiting concerns it.
   const bool at_once = before == 0 && running_ < bounds_.slots && may_run_more(of_tenant, most);
   if (!at_once && (before >= bounds_.waiting_of_tenant || waiting_ >= bounds_.waiting)) {
     return Error(ErrorCode::kExhausted, "too many executions are waiting");
@@ -35,7 +35,7 @@ FairQueue::Lines::iterator FairQueue::next_line() {
   const auto ready = [this](const Lines::value_type& entry) {
     return !entry.second.waiting.empty() && may_run_more(entry.second.running, entry.second.most);
   };
-  // From the one after the last served on, and round to it.
+  // From the tenant after the one served last, and around to it.
   const auto start = lines_.upper_bound(last_);
   const auto after = std::find_if(start, lines_.end(), ready);
   if (after != lines_.end()) {

@@ -29,21 +29,21 @@ class FairQueue {
     std::size_t slots = 1;              // That run at once.
     std::size_t waiting_of_tenant = 1;  // Beside those that run.
     std::size_t waiting = 1;            // Of all tenants together.
-    // A tenant has at most one in `parts` of the slots that the others leave, so that some are left
-    // for whoever comes next.
+    // A tenant gets at most one in `parts` of the slots that the others leave, so that some are
+    // left for the next one that comes.
     std::size_t parts = 1;
   };
 
   explicit FairQueue(Bounds bounds) : bounds_(bounds) {}
 
-  // Stands in line. `most_of_tenant` is how many of this tenant may run at once, at least one. It
-  // may run at once: next() tells. kExhausted when the line is full.
+  // Puts an execution in line. `most_of_tenant` is how many of this tenant may run at once, at
+  // least one. It may be able to run right away: next() tells. kExhausted if the line is full.
   Result<Ticket> arrive(std::string_view tenant, std::size_t most_of_tenant);
 
-  // Those that may run now and were not told before.
+  // Those that may run now and were not returned before.
   std::vector<Ticket> next();
 
-  // Has run, or does not want to any more. Each ticket leaves once.
+  // The execution has run, or no longer wants to. Each ticket leaves once.
   void leave(Ticket ticket);
 
   [[nodiscard]] std::size_t running() const { return running_; }

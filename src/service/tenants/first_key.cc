@@ -53,7 +53,7 @@ Result<void> sync_directory_of(const std::string& path) {
 }  // namespace
 
 Result<std::string> make_key_file(const std::string& path) {
-  // A start that only reads needs no room on the disk.
+  // A start that only reads needs no space on the disk.
   if (struct stat there{}; ::lstat(path.c_str(), &there) == 0) {
     return read_key(path);
   }

@@ -9,9 +9,9 @@
 
 namespace glovebox {
 
-// Makes a key and writes it to `path` (mode 0600), on the disk when it returns. A file that is
-// there already is taken for what a start wrote that died before it could use it: its key is
-// answered, where the file is ours alone (owner, mode, no link) and holds one; else kRefused.
+// Makes a key and writes it to `path` (mode 0600); it is on the disk on return. A file that is
+// already there is taken as that of a start that died before it could use it: its key is returned
+// if the file is ours alone (owner, mode, no link) and holds one; otherwise kRefused.
 Result<std::string> make_key_file(const std::string& path);
 
 }  // namespace glovebox

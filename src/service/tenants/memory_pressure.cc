@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kFresh = 250ms;
-// Memory comes back when something ends, which nobody knows ahead.
+// Memory comes back when something ends, and nobody knows when that is.
 constexpr auto kComeBack = 2s;
 constexpr auto kComeBackWhenStalled = 10s;
 
@@ -44,7 +44,7 @@ std::optional<Bytes> kibibytes_after(std::string_view text, std::string_view lab
   return Bytes{*count << 10};
 }
 
-// Both files are given whole by one read into a buffer that is large enough.
+// One read into a buffer that is large enough gives the whole of either file.
 std::string read_proc(const char* path) {
   const UniqueFd file(::open(path, O_RDONLY | O_CLOEXEC));
   std::array<char, 8192> text{};

@@ -18,12 +18,12 @@ struct MemoryState {
   Bytes total;
   Bytes available;
   // The part of the last ten seconds, in percent, in which all tasks waited for memory; absent
-  // where the kernel does not say (Documentation/accounting/psi.rst).
+  // if the kernel does not say (Documentation/accounting/psi.rst).
   std::optional<double> stalled;
 };
 
-// Reads the texts of /proc/meminfo and /proc/pressure/memory; the latter may be empty. Nothing
-// where meminfo does not say what is available.
+// Reads the texts of /proc/meminfo and /proc/pressure/memory; the latter may be empty. Nothing if
+// meminfo does not say what is available.
 std::optional<MemoryState> parse_memory_state(std::string_view meminfo, std::string_view pressure);
 
 // Of this machine, now. Takes some tens of microseconds.
@@ -45,7 +45,7 @@ class MemoryPressure {
   MemoryPressure(MemoryBounds bounds, Probe probe, Clock clock);
 
   // kExhausted, with the seconds to wait (Error::retry_after), when memory would be short once
-  // `wanted` more of it is used. What the machine does not tell is not refused. Looks anew four
+  // `wanted` more of it is used. If the machine does not tell, nothing is refused. Looks anew four
   // times a second at most.
   Result<void> check(Bytes wanted = {});
 

@@ -35,7 +35,7 @@ std::uint64_t millicpus(double cpus) {
   return static_cast<std::uint64_t>(std::llround(std::clamp(cpus, 0.0, kMostCpus) * 1000));
 }
 
-// A sum that sticks at the largest number, so that no wish becomes small by being too large.
+// A sum that stops at the largest number, so that no wish becomes small by being too large.
 std::uint64_t plus(std::uint64_t left, std::uint64_t right) {
   std::uint64_t sum = 0;
   return __builtin_add_overflow(left, right, &sum) ? UINT64_MAX : sum;
@@ -50,7 +50,7 @@ Entry sum(const Entry& left, const Entry& right) {
           plus(left.millicpus, right.millicpus), plus(left.disk, right.disk)};
 }
 
-// What adopt() let past the end of the range is not taken back below zero.
+// What adopt() added beyond the range must not be subtracted below zero.
 void subtract(Entry& from, const Entry& what) {
   from.sandboxes -= std::min(from.sandboxes, what.sandboxes);
   from.memory -= std::min(from.memory, what.memory);
@@ -144,7 +144,7 @@ Result<void> QuotaBook::extend(QuotaLease& lease, Bytes disk) {
   const auto found = ledger_->entries.find(lease.tenant_);
   const Entry before = found == ledger_->entries.end() ? Entry() : found->second;
   const Entry after = sum(before, entry_of(disk_use(disk)));
-  // Of the disk alone: what else the tenant has over its quota is no concern here.
+  // Only for disk: whatever else the tenant has over its quota does not matter here.
   Entry of_disk;
   of_disk.disk = after.disk;
   GB_TRY(check(of_disk, quotas));
@@ -171,7 +171,7 @@ Result<void> QuotaBook::count_request(std::string_view tenant) {
     }
     return {};
   }
-  // A rate of nothing is one request a day, which no division minds.
+  // A rate of nothing counts as one request a day, which can be divided by.
   const double rate = std::max(*quotas.requests_per_second, 1.0 / 86'400);
   const double burst = std::max(quotas.burst.value_or(rate), 1.0);
   Rate& limit =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QuotaBook: what each tenant uses now of what it may use.
+// QuotaBook: how much of its quotas each tenant uses now.
 #pragma once
 
 #include <chrono>
@@ -39,14 +39,14 @@ struct QuotaLedger;
 // Gives back at its end what was reserved. It may outlive the book.
 class [[nodiscard]] QuotaLease {
  public:
-  QuotaLease() = default;  // Of nothing.
+  QuotaLease() = default;  // Holds nothing.
   QuotaLease(QuotaLease&& other) noexcept;
   QuotaLease& operator=(QuotaLease&& other) noexcept;
   QuotaLease(const QuotaLease&) = delete;
   QuotaLease& operator=(const QuotaLease&) = delete;
   ~QuotaLease();
 
-  // Gives back what of the disk is over `disk`.
+  // Gives back its disk beyond `disk`.
   void shrink_disk(Bytes disk);
 
  private:
@@ -74,7 +74,7 @@ class QuotaBook {
   // Adds to what `lease` holds of its tenant's disk. kExhausted as above; then it is as before.
   Result<void> extend(QuotaLease& lease, Bytes disk);
 
-  // Without asking: for what exists already, when a daemon that starts finds it.
+  // Without checking the quotas: for what exists already when a starting daemon finds it.
   QuotaLease adopt(std::string_view tenant, const QuotaUse& use);
 
   // Counts one request. kExhausted, with the seconds to wait (Error::retry_after), over the rate.

@@ -87,14 +87,14 @@ void Tenants::remember(const ApiKeyRecord& record) {
 }
 
 Result<KeyHolder> Tenants::authenticate(std::string_view key) const {
-  // What has not the form of a key is hashed and compared too, as nobody's. It is cut, so that a
-  // long one costs no more than a key.
+  // Text that does not have the form of a key is hashed and compared too, as nobody's. It is cut,
+  // so that a long one costs no more than a key.
   constexpr std::size_t kMost = 68;
   const ApiKeyHash hash = hash_of_api_key(key.substr(0, kMost));
   const std::string id(id_of_api_key(key).value_or(""));
   const SystemTime now = clock_();
   const std::shared_lock lock(mutex_);
-  // That an id exists may show in the time it takes; ids are no secret.
+  // The time taken may show that an id exists; ids are not secret.
   const auto found = keys_.find(id);
   static constexpr ApiKeyHash kNobodys{};
   const bool same = same_hash(hash, found == keys_.end() ? kNobodys : found->second.hash);
@@ -123,8 +123,8 @@ Result<bool> Tenants::make_first_key(const std::string& path) {
       return false;
     }
   }
-  // The file first: a start that dies in between finds the key there again, while a key known to
-  // the database alone would be known to nobody.
+  // The file first: a start that dies in between finds the key there again, while nobody would know
+  // a key that only the database has.
   const std::string key = GB_TRY(make_key_file(path));
   const ApiKeyRecord record =
       record_of(key, kDefaultTenant, {std::begin(kScopes), std::end(kScopes)}, clock_());
@@ -170,7 +170,7 @@ Result<NewApiKey> Tenants::create_key(std::string_view tenant,
 Result<NewApiKey> Tenants::rotate_key(std::string_view tenant,
                                       std::string_view id,
                                       std::chrono::seconds grace) {
-  // Longer would be two keys, not a rotation; it keeps the sum below within its range, too.
+  // A longer overlap would mean two keys, not a rotation; the bound also keeps the sum in range.
   if (grace < std::chrono::seconds(0) || grace > std::chrono::days(30)) {
     return Error(ErrorCode::kInvalid, "the old key can keep working for at most 30 days",
                  "choose a shorter 'overlap'");

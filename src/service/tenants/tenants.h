@@ -51,7 +51,7 @@ class Tenants {
   // "run" uses sandboxes, "read" looks at them, "admin" rules the daemon, "approve" agrees to what
   // policies ask about.
   static constexpr std::array<std::string_view, 4> kScopes = {"run", "read", "admin", "approve"};
-  // Valid at once.
+  // Valid at the same time.
   static constexpr std::size_t kMostKeysOfTenant = 1'000;
 
   static Result<std::unique_ptr<Tenants>> open(Database& database, WallClock clock);
@@ -59,11 +59,11 @@ class Tenants {
   // The holder; the same kRefused for a key that is unknown, expired, revoked or malformed.
   // Takes well under a microsecond, and tells nothing of a secret by its time.
   Result<KeyHolder> authenticate(std::string_view key) const;
-  // The same kRefused where the key of this id is no longer valid.
+  // The same kRefused if the key of this id is no longer valid.
   Result<void> check_key(std::string_view id) const;
 
   // At the first start: a key of the default tenant with every scope, in `path`. Returns whether
-  // one was made; nothing happens where any key has ever been made.
+  // one was made; does nothing if any key has ever been made.
   Result<bool> make_first_key(const std::string& path);
 
   // kInvalid for an unknown scope or none, kNotFound for an unknown tenant.
@@ -77,7 +77,7 @@ class Tenants {
   Result<void> revoke_key(std::string_view tenant, std::string_view id);
   // Oldest first, without a way back to the key.
   Result<std::vector<ApiKeyRecord>> keys(std::string_view tenant) const;
-  // Whose a key is; kNotFound when there is none of this id.
+  // The tenant that a key belongs to; kNotFound if there is no key of this id.
   Result<std::string> tenant_of_key(std::string_view id) const;
   // When it last opened a door, since this object exists.
   [[nodiscard]] std::optional<SystemTime> last_use(std::string_view id) const;
@@ -88,7 +88,7 @@ class Tenants {
   // Its keys end with it. kConflict while it has sandboxes or volumes, or is the default one.
   Result<void> remove_tenant(std::string_view name);
   [[nodiscard]] std::vector<TenantRecord> tenants() const;
-  // Without any limit for one that is not known.
+  // Without any limit for an unknown tenant.
   [[nodiscard]] TenantQuotas quotas(std::string_view tenant) const;
 
  private:

@@ -51,7 +51,7 @@ Turns& turns() {
   return turns;
 }
 
-// Builds the value, and refuses to go on where a bound is reached.
+// Builds the value, and stops at the first bound that is reached.
 class Builder final : public nlohmann::json_sax<json> {
  public:
   explicit Builder(JsonBounds bounds) : bounds_(bounds) {}

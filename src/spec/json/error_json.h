@@ -18,7 +18,7 @@ int http_status(ErrorCode code);
 // One line without a line break: {"schema","code","error","message","hint"}. Always valid UTF-8.
 std::string to_json(const Error& error);
 
-// The last event of what we could not do: the same with "type":"failed".
+// The last event of a run that we could not carry out: the same with "type":"failed".
 std::string failed_event(const Error& error);
 
 }  // namespace glovebox

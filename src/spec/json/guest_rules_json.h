@@ -11,7 +11,7 @@ namespace glovebox {
 
 std::string to_json(const GuestRules& rules);
 
-// Never fails: by rules that cannot be read, nothing can be started or written. An empty text has
+// Never fails: if the rules cannot be read, nothing can be started or written. An empty text means
 // no rules.
 GuestRules read_stored_guest_rules(std::string_view json);
 

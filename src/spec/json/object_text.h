@@ -11,7 +11,7 @@
 
 namespace glovebox {
 
-// The text as a JSON string with its quotes. What is no UTF-8 becomes U+FFFD.
+// The text as a JSON string with its quotes. What is not UTF-8 becomes U+FFFD.
 [[nodiscard]] std::string quoted_json(std::string_view text);
 
 class ObjectText {
@@ -28,10 +28,10 @@ class ObjectText {
   ObjectText& add(std::string_view name, std::integral auto value) {
     return add_text(name, std::to_string(value));
   }
-  // With a fraction, if only ".0". What is no number, or infinite, becomes null.
+  // Always with a fraction, if only ".0". NaN and infinities become null.
   ObjectText& add(std::string_view name, double value);
   ObjectText& add_null(std::string_view name) { return add_text(name, "null"); }
-  // What is JSON text already, as it is.
+  // Adds a value that is JSON text already, as it is.
   ObjectText& add_text(std::string_view name, std::string_view value);
 
   // The object, which is empty from then on.

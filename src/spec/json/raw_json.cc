@@ -18,7 +18,7 @@ constexpr std::array<bool, 256> kStructure = [] {
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-// Reads on within a text that is valid JSON; at its end in any case where it is not.
+// Reads through a text that is valid JSON; always stops at its end if it is not.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) { skip_space(); }

@@ -15,16 +15,16 @@ namespace glovebox {
 // All of these require valid JSON: parse it first.
 
 // Names, with their escapes and without their quotes, and values of an object, in its order; none
-// where the text is not an object.
+// if the text is not an object.
 [[nodiscard]] std::vector<std::pair<std::string_view, std::string_view>> raw_members(
     std::string_view object);
 
-// The value of a member of an object, the first of that name. Nothing where the text is not an
-// object or has no such member, and where the text spells that name with escapes.
+// The value of a member of an object, the first of that name. Nothing if the text is not an object,
+// has no such member, or spells that name with escapes.
 [[nodiscard]] std::optional<std::string_view> raw_member(std::string_view object,
                                                          std::string_view name);
 
-// The items of an array; none where the text is not an array.
+// The items of an array; none if the text is not an array.
 [[nodiscard]] std::vector<std::string_view> raw_items(std::string_view array);
 
 // The same value without white space between its parts: in one line.

@@ -8,8 +8,8 @@
 
 namespace glovebox {
 
-// "glovebox.verdict/1" for "verdict". The number grows when a name goes or changes its meaning, not
-// when one is added.
+// "glovebox.verdict/1" for "verdict". The number grows when a name is removed or changes its
+// meaning, not when one is added.
 inline std::string schema_of(std::string_view document) {
   return "glovebox." + std::string(document) + "/1";
 }

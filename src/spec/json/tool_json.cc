@@ -44,7 +44,7 @@ bool is_name(std::string_view name) {
   return is_part(name);
 }
 
-// As code calls it, whose names have no '-'.
+// The name in code, where names have no '-'.
 std::string name_in_code(std::string name) {
   std::ranges::replace(name, '-', '_');
   return name;

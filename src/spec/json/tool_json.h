@@ -11,12 +11,12 @@
 
 namespace glovebox {
 
-// Of [{"name": …, "description": …, "parameters": {…}}], of which the name is required. Schemas
-// keep their order. kInvalid for anything else; the offer is not checked otherwise.
+// Reads [{"name": …, "description": …, "parameters": {…}}], where only the name is required.
+// Schemas keep their order. kInvalid for anything else; the offer is not checked otherwise.
 Result<std::vector<Tool>> parse_tools(std::string_view json);
 
-// kInvalid where the offer is beyond its bounds, a name or a schema is none, or code could not tell
-// two of its tools apart.
+// kInvalid if the offer is beyond its bounds, a name or a schema is not valid, or code could not
+// tell two of its tools apart.
 Result<void> validate(const ToolOffer& offer);
 
 // As parse_tools() reads it.

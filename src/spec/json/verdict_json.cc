@@ -55,7 +55,7 @@ std::string walls_text(const Walls& walls) {
   return text.take();
 }
 
-// A number as an integer where it is one: 512, not 512.0.
+// A number as an integer if it is one: 512, not 512.0.
 void add_number(ObjectText& text, std::string_view name, double value) {
   const auto whole = static_cast<std::int64_t>(value);
   if (static_cast<double>(whole) == value) {
@@ -150,7 +150,7 @@ void add_stream(ObjectText& text, const std::string& name, const Captured& captu
   }
 }
 
-// A MIME value is JSON text already and stays the bytes that it was.
+// A MIME value is JSON text already and keeps its bytes.
 std::string bundle_text(const MimeBundle& bundle) {
   ObjectText text;
   for (const auto& [type, value] : bundle) {

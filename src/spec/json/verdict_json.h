@@ -11,9 +11,9 @@
 
 namespace glovebox {
 
-// One line without a line break. Always valid UTF-8: bytes of the guest that are none become
-// U+FFFD, and `stdout_base64` or `stderr_base64` carries the truth. MIME values and metadata go in
-// as they are (spec/event.h).
+// One line without a line break. Always valid UTF-8: bytes of the guest that are not UTF-8 become
+// U+FFFD, and `stdout_base64` or `stderr_base64` carries the original. MIME values and metadata go
+// in as they are (spec/event.h).
 std::string to_json(const Verdict& verdict);
 std::string to_json(const Walls& walls);
 // A list of objects.
@@ -26,13 +26,13 @@ std::string result_event(const Event& event);  // kDisplay and kResult.
 std::string error_event(const GuestError& error);
 std::string connection_event(const ConnectionRecord& connection);
 std::string verdict_event(const Verdict& verdict);
-// Of a verdict of any kind, such as a judge's, whose text is a JSON object with members.
+// For a verdict of any kind, such as a judge's, whose text is a JSON object with members.
 std::string verdict_event(std::string verdict);
 
 // {"warden_us":2400,…}, in the order of the steps.
 std::string timings_text(const std::vector<Timing>& timings);
 
-// Whether an event of ours is a verdict's. Looks at its end alone.
+// Whether an event of ours carries a verdict. Looks only at its end.
 bool is_verdict_event(std::string_view event);
 // The verdict that it carries, the bytes that verdict_event() was given; nothing for other events.
 std::optional<std::string> verdict_in(std::string_view event);

@@ -81,5 +81,5 @@ void operator delete(void* pointer, std::size_t size) noexcept {
   list = block;
 }
 
-// Only what is deleted through a base class would come here; there is none.
+// Only an object deleted through a base class would come here; there is none.
 void operator delete(void* /*pointer*/) noexcept { glovebox::warden::die("unsized delete"); }

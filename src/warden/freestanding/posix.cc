@@ -46,7 +46,7 @@ struct Description {
   int error;
   const char* text;
 };
-// What file operations on behalf of a user answer; the rest is told by number.
+// The errors of file operations on behalf of a user; the rest is told by number.
 constexpr std::array<Description, 16> kDescriptions = {{
     {EPERM, "Operation not permitted"},
     {ENOENT, "No such file or directory"},

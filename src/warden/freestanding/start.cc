@@ -72,7 +72,7 @@ void relocate(std::uintptr_t base) {
   }
 }
 
-// What only relocations had to write to.
+// Protects what only relocations had to write to.
 void protect_relocated(std::uintptr_t base) {
   const auto* const headers = reinterpret_cast<const Elf64_Phdr*>(base + __ehdr_start.e_phoff);
   for (int i = 0; i < __ehdr_start.e_phnum; ++i) {

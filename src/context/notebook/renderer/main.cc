@@ -64,6 +64,6 @@ Result<void> render() {
 }  // namespace glovebox::notebook
 
 int main() {
-  // What goes on at an ordinary exit takes calls that the filter does not know.
+  // What happens at an ordinary exit needs calls that the filter does not know.
   ::_exit(glovebox::confined::exit_status_of(glovebox::notebook::render()));
 }

@@ -17,16 +17,16 @@ namespace glovebox::mcp {
 struct Admission {
   // Who asks; kRefused when the request does not prove it.
   std::function<Result<Caller>(const http::Request& request)> authenticate{};
-  // Web pages that may ask, beside those of this machine.
+  // Web pages that may ask, besides those of this machine.
   std::vector<std::string> origins{};
 
   // The caller, who is noted in the facts of the request. Nothing for a request that may not use
-  // the server: it has its response.
+  // the server: this has answered it.
   std::optional<Caller> admit(http::Request& request, http::Response& response) const;
 };
 
-// Shows an API key as every door takes it, or as the password of the scheme Basic, for clients that
-// can only be given a URL; over the Unix socket none is needed.
+// Takes an API key as every door does, or as the password of the scheme Basic, for clients that can
+// only be given a URL; over the Unix socket none is needed.
 Result<Caller> authenticate_by_key(SandboxService& service, const http::Request& request);
 
 // A response that is an error of JSON-RPC without an id.

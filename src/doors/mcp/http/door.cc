@@ -28,7 +28,7 @@ std::string_view path_of(const http::Request& request) {
   return request.target().substr(0, request.target().find('?'));
 }
 
-// The events of a stream from where a client lost it, as pieces of a response.
+// The events of a stream from the point where a client lost it, as pieces of a response.
 class ResumedEvents final : public http::PieceSource {
  public:
   ResumedEvents(std::shared_ptr<Session> session,

@@ -42,7 +42,7 @@ class HttpDoor final : public Door {
               const std::shared_ptr<Conversation>& conversation,
               http::Headers headers,
               std::optional<Keeping> keeping);
-  // The stream of a session: of what belongs to no request, or one that its client has lost.
+  // Serves a stream of a session: of what belongs to no request, or one that its client has lost.
   void stream(http::Request& request, http::Response& response, const Caller& caller);
   void remove(const http::Request& request, http::Response& response, const Caller& caller);
 

@@ -53,7 +53,7 @@ const char* named_by(std::string_view method) {
   return method == "resources/read" ? "uri" : nullptr;
 }
 
-// What a header has to hold for the value; nothing for a value that none repeats.
+// What a header must hold for the value; nothing for a value that no header repeats.
 std::optional<std::string> mirrored_text(const Params& value) {
   if (value.is_string()) {
     return value.get<std::string>();

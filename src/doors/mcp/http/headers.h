@@ -20,7 +20,7 @@ std::optional<RpcError> check_headers(const http::Request& request,
                                       const Features& features);
 
 // Whether a web page may send the request: one of this machine to this machine, or of a listed
-// origin. What no page sends has no Origin, and may.
+// origin. A request that no page sends has no Origin, and is allowed.
 bool may_come_from(const http::Request& request, const std::vector<std::string>& origins);
 
 // Whether the client takes this type of answer.

@@ -52,7 +52,7 @@ void KeptStreams::wake(const Stream& stream) {
   }
 }
 
-// Unless it has had everything.
+// Ends the reader, unless it has had everything.
 void KeptStreams::end_reader(const Stream& stream) {
   if (const auto reader = stream.reader.lock()) {
     reader->over = reader->over || !stream.finished || reader->place != stream.last;

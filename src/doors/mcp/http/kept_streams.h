@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeptStreams: what the event streams of one session have said, so that a client that lost its
-// connection can go on where it was.
+// connection can continue where it was.
 //
 // Each response of a session that becomes an event stream is one of these streams. Its events are
 // kept as far as there is room, whether somebody reads them or not; the id of an event names its
@@ -39,7 +39,7 @@ class KeptStreams {
 
   struct Added {
     std::string event;  // As it goes over the wire, with its id.
-    bool taken_over;    // Somebody else reads the stream by now: not to be sent.
+    bool taken_over;    // Somebody else reads the stream by now: do not send it.
   };
   // Adds an event. `fields` are the lines of an event without its id, as "data: x\n".
   Added add(std::uint64_t stream, std::string_view fields);
@@ -55,12 +55,12 @@ class KeptStreams {
     UniqueFd changed{};       // Readable when next() may have something.
     bool over = false;        // Another one reads the stream, or the session has ended.
   };
-  // Who has had the event `last_id` reads on behind it; whoever read the stream before is over.
-  // kNotFound when there was no such event, kExhausted when what came behind it is no longer kept.
+  // A reader that continues after the event `last_id`; the stream's previous reader is over.
+  // kNotFound if there was no such event, kExhausted if what came after it is no longer kept.
   Result<std::shared_ptr<Reader>> resume(std::string_view last_id);
 
   enum class State { kGoesOn, kEnd, kBroken };
-  // The next event, which is empty before; left so when there is none now.
+  // Fills in the next event, which is empty before; leaves it empty if there is none now.
   State next(Reader& reader, std::string& event);
 
  private:
@@ -72,7 +72,7 @@ class KeptStreams {
   };
   struct Stream {
     std::uint64_t last = 0;     // The place of its newest event; they count from 1.
-    std::uint64_t dropped = 0;  // Of the newest one that is no longer kept.
+    std::uint64_t dropped = 0;  // The place of the newest one that is no longer kept.
     bool finished = false;
     bool taken_over = false;
     std::weak_ptr<Reader> reader{};

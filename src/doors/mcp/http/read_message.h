@@ -11,7 +11,7 @@
 namespace glovebox::mcp {
 
 // Reads and parses it, as a long request of the caller. Nothing when the tenant has too many
-// requests under way or it is not a message: the request has its response.
+// requests under way or it is not a message: then this has answered the request.
 std::optional<Message> read_message(http::Request& request,
                                     http::Response& response,
                                     const Caller& caller);

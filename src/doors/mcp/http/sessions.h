@@ -31,7 +31,7 @@ struct Session {
 
   Conversation conversation{true};
   KeptStreams streams;
-  // How many streams of what it has subscribed to were opened; only the last one goes on.
+  // How many streams of its subscriptions were opened; only the last one continues.
   std::atomic<std::uint64_t> subscribed_streams = 0;
 };
 
@@ -44,8 +44,8 @@ class Sessions {
   // Bytes of events that are kept for clients that lose their connection.
   static constexpr std::size_t kMostKept = 64UL << 20;
 
-  // A new one, with its id, which nobody can guess. The one that was idle for longest goes when its
-  // tenant, or this machine, has too many.
+  // Adds a session, with an id that nobody can guess. If its tenant, or this machine, has too many,
+  // the one that was idle for longest goes.
   std::pair<std::string, std::shared_ptr<Session>> add(const Caller& caller);
   // Null when it is over, or belongs to somebody else.
   std::shared_ptr<Session> find(const Caller& caller, std::string_view id);

@@ -28,7 +28,7 @@ struct Keeping {
   bool primes = false;
 };
 
-// Safe to use from several threads, but for finish().
+// Safe to use from several threads, except for finish().
 class StreamedAnswer {
  public:
   // `streams`: whether the client takes an event stream. `headers` go with either form. Without
@@ -42,13 +42,13 @@ class StreamedAnswer {
         headers_(std::move(headers)),
         keeping_(std::move(keeping)) {}
 
-  // A message before the result. Dropped where the client takes no stream.
+  // A message before the result. Dropped if the client takes no stream.
   void tell(std::string_view message);
-  // The result. `status` counts where nothing was sent before.
+  // The result. `status` counts only if nothing was sent before.
   void finish(int status, std::string_view message);
   // Nobody waits for the result any more.
   void abort();
-  // Ends the connection, where the client can resume the stream: it comes back for the rest.
+  // Ends the connection, if the client can resume the stream: it comes back for the rest.
   void release();
 
   // Waits until `over_fd` is readable, and sends what keeps the connection alive. Cancels when the

@@ -186,7 +186,7 @@ Result<Container::Process> Container::inspect() const {
   if (process.pid > 0) {
     process.pidfd = UniqueFd(static_cast<int>(sys::raw(SYS_pidfd_open, process.pid, 0)));
   }
-  // Looked at after it was opened: the number is still its own.
+  // Checked after it was opened: the number is still its own.
   if (process.pid <= 0 || !process.pidfd || !belongs_to(process.pid, id_)) {
     return Error(ErrorCode::kUnsupported,
                  "the container engine runs its containers on another machine, or out of our sight",

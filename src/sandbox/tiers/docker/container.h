@@ -22,8 +22,8 @@ namespace glovebox::docker {
 
 class Container final : public Carrier {
  public:
-  // Makes it, with its stage; `slot` notes both before. Nothing runs in it yet. kUnsupported where
-  // the engine refuses what a sandbox needs.
+  // Makes the container and its stage; `slot` notes both first. Nothing runs in it yet.
+  // kUnsupported if the engine refuses what a sandbox needs.
   static Result<std::unique_ptr<Container>> create(Engine engine,
                                                    const Image& image,
                                                    const std::string& runtime,
@@ -35,8 +35,8 @@ class Container final : public Carrier {
   // Starts it and waits for the connection of its launcher.
   Result<UniqueFd> start();
 
-  // Its first process, as the engine names it, once it is certain that it is that of this
-  // container on this host; and that the engine gives what it was asked for.
+  // Its first process, as the engine names it, once it is certain that the process is this
+  // container's, on this host, and that the engine gives what it was asked for.
   struct Process {
     pid_t pid = 0;
     UniqueFd pidfd;
@@ -46,8 +46,8 @@ class Container final : public Carrier {
   Result<void> change_limits(const Limits& limits) override;
   Result<void> remove() override;
 
-  // For the sweep: removes the container that a note of create()'s names, if it is one of this
-  // runtime directory's.
+  // For the sweep: removes the container that a note of create() names, if it belongs to this
+  // runtime directory.
   static Result<void> remove_leftover(std::string_view note);
 
  private:

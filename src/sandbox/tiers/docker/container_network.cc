@@ -15,7 +15,7 @@
 namespace glovebox::docker {
 namespace {
 
-// Of the calling thread; zero where it cannot be found out.
+// Of the calling thread; zero if it cannot be found out.
 ino_t network_namespace() {
   struct stat status {};
   return ::stat("/proc/thread-self/ns/net", &status) == 0 ? status.st_ino : 0;
@@ -35,7 +35,7 @@ bool has_loopback_alone() {
   return true;
 }
 
-// By a thread that does nothing else and ends there.
+// Runs in a thread that does nothing else and then ends.
 Result<WayOut> enter_and_make(int pidfd, std::uint16_t port) {
   const ino_t own = network_namespace();
   if (::setns(pidfd, CLONE_NEWNET) != 0) {

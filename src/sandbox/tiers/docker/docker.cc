@@ -75,7 +75,7 @@ launcher::Order order_for(const SandboxSpec& spec, std::uint32_t landlock) {
   return order;
 }
 
-// Two kernels have different ones, and one that does not say it is not this one.
+// Two kernels have different boot ids, and a kernel that does not tell its own is not this one.
 bool is_this_kernel(const std::string& boot_id) {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string own;
@@ -100,7 +100,7 @@ TierFeatures features(const Cgroup& cgroup, const launcher::Greeting& greeting) 
 }  // namespace
 
 Result<TierFeatures> DockerTier::probe() {
-  // What a runtime can do, a container of it says.
+  // Only a container of a runtime shows what the runtime can do.
   static const Result<TierFeatures> kTried = [this]() -> Result<TierFeatures> {
     return GB_TRY(enclose({})).features;
   }();

@@ -224,7 +224,7 @@ Result<Engine> Engine::find() {
 Result<void> Engine::get_to_know() {
   is_podman_ = GB_TRY(ask("GET", "/_ping")).server.starts_with("Libpod/");
   if (is_podman_) {
-    // For its version and more, it starts programs: that takes a second.
+    // To tell its version and more, it starts programs, which takes a second.
     version_ = "/v1." + std::to_string(kPreferredMinor);
     maps_ids_ = !GB_TRY(is_of_root(socket_));
     return {};
@@ -235,7 +235,8 @@ Result<void> Engine::get_to_know() {
   version_ = "/v1." + std::to_string(std::max(least, std::min(most, kPreferredMinor)));
   const auto info = GB_TRY(json_of(GB_TRY(ask("GET", "/info"))));
   if (const std::string kind = text_of(info, "OSType"); !kind.empty() && kind != "linux") {
-    return Error(ErrorCode::kUnsupported, "the container engine at " + socket_ + " does not run Linux containers");
+    return Error(ErrorCode::kUnsupported,
+                 "the container engine at " + socket_ + " does not run Linux containers");
   }
   default_runtime_ = text_of(info, "DefaultRuntime");
   if (const auto options = info.find("SecurityOptions");

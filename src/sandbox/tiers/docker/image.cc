@@ -53,7 +53,7 @@ Contents contents(std::string_view home) {
   return made;
 }
 
-// Two images with other contents have other names (FNV-1a).
+// Images with different contents have different names (FNV-1a).
 std::string tag_of(const Contents& contents) {
   std::uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&hash](std::string_view text) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The image that a container of ours starts from.
 //
-// It is what GLOVEBOX_DOCKER_IMAGE names; the engine must have it, for nothing is ever pulled.
-// Without that it is an empty one of our own, which the engine is given when it lacks it: the
-// host's /usr is shown in it, as in the other tiers.
+// GLOVEBOX_DOCKER_IMAGE names it; the engine must have that image, because nothing is ever pulled.
+// Without the variable it is an empty image of our own, which we give to an engine that lacks it:
+// the host's /usr is shown in it, as in the other tiers.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ struct Image {
 // As the environment says. `home` is the guest's: an image of ours has a link /workspace to it.
 Image wanted_image(std::string_view home);
 
-// kUnsupported where a named image is not there, or cannot be confined.
+// kUnsupported if a named image is missing or cannot be confined.
 Result<void> check_image(const Engine& engine, const Image& image);
 
 // Gives the engine an image of ours.

@@ -33,8 +33,8 @@ constexpr std::int64_t kPeriodUs = 100'000;
 constexpr rlim_t kMostFiles = 1U << 20U;
 constexpr rlim_t kMostProcesses = 1U << 15U;
 
-// The limits of disk and inodes are divided among the places that a guest can write to, of which
-// each is a file system of its own: in sixty-fourths, and their sum is the limit.
+// The limits of disk and inodes are divided among the places that a guest can write to, each a file
+// system of its own: in sixty-fourths, and their sum is the limit.
 struct Share {
   const char* name;
   std::string target;
@@ -73,7 +73,7 @@ std::string options_of(const Share& share, const ContainerSpec& spec) {
   const std::uint64_t size = std::max(limits.disk.count / kAllParts * share.parts, kPage);
   // The root directory of each takes one.
   const std::uint64_t inodes = std::uint64_t{limits.inodes} * share.parts / kAllParts + 1;
-  // What is called `size` of a volume, Podman takes for a quota of its disk.
+  // Podman takes what is called `size` of a volume for a quota of its disk.
   const std::string bytes =
       spec.is_podman ? "nr_blocks=" + std::to_string(size / kPage) : "size=" + std::to_string(size);
   return "nosuid,nodev," + bytes + ",nr_inodes=" + std::to_string(inodes) + ",mode=" + share.mode +
@@ -101,9 +101,9 @@ json binds(const std::vector<Mount>& mounts) {
   return list;
 }
 
-// A devpts of the sandbox's own: nothing charges the buffers of terminals to it, and all of the
-// host's sandboxes share kernel.pty.max. It goes with the container.
-// Of root's, for the places on which the runtime mounts what we show there.
+// /run is root's, for the places on which the runtime mounts what we show there. The terminals are
+// a devpts of the sandbox's own: nothing charges it for their buffers, and all of the host's
+// sandboxes share kernel.pty.max. It goes with the container.
 constexpr const char* kRunOptions = "nosuid,nodev,nr_blocks=16,nr_inodes=1024,mode=0755";
 constexpr const char* kTerminalOptions = "nosuid,noexec,mode=0620,ptmxmode=0666,max=64";
 
@@ -137,8 +137,8 @@ json volume_binds(const ContainerSpec& spec) {
   add("tmp", "/var/tmp", "nodev,exec");
   add(kRun, "/run", "nodev,noexec");
   if (takes_terminals(spec)) {
-    // A volume on /dev/pts would be mounted before or after Podman's own terminals, as it happens;
-    // what is bound there is mounted in their place.
+    // A volume on /dev/pts may be mounted before or after Podman's own terminals; what is bound
+    // there is mounted in their place.
     add(kTerminals, "/run/terminals", "dev,noexec");
     binds.push_back(spec.terminals + ":/dev/pts:nosuid,noexec,dev");
   }
@@ -173,7 +173,7 @@ void add_limits(json& to, const Limits& limits) {
       limits.cpus < cgroup_host().processors ? std::llround(processors(limits) * 1e9) : 0;
 }
 
-// What is said to Podman otherwise.
+// What Podman is told differently.
 void add_for_podman(json& host, const ContainerSpec& spec) {
   host["Binds"] = volume_binds(spec);
   std::string masks = "mask=";
@@ -201,7 +201,7 @@ void add_for_docker(json& host, const ContainerSpec& spec) {
 
 }  // namespace
 
-// A kernel of its own has its own.
+// A runtime with a kernel of its own has its own terminals.
 bool takes_terminals(const ContainerSpec& spec) {
   return spec.runtime.empty() || spec.runtime == "runc" || spec.runtime == "crun" ||
          spec.runtime == "io.containerd.runc.v2";

@@ -2,8 +2,8 @@
 // What an engine is asked for (Docker Engine API): the container of a sandbox, other limits for it
 // while it lives, and file systems of its own.
 //
-// Podman's service takes the same requests, but not all that is in them: its file systems in memory
-// have no limit of files and no owner, so they are volumes, made by requests of their own.
+// Podman's service takes the same requests, but not everything in them: its file systems in memory
+// have no limit on files and no owner, so they are volumes, made by requests of their own.
 #pragma once
 
 #include <sys/types.h>
@@ -24,7 +24,7 @@ namespace glovebox::docker {
 inline constexpr const char* kOwnerLabel = "glovebox.owner";
 
 // The runtime that starts our containers: the one that GLOVEBOX_DOCKER_RUNTIME names, or else the
-// engine's own choice. kUnsupported where the engine would not take another one.
+// engine's own choice. kUnsupported if the engine would not use the one that is named.
 Result<std::string> runtime_of(const Engine& engine);
 
 struct ContainerSpec {
@@ -34,7 +34,7 @@ struct ContainerSpec {
   const std::vector<Mount>& mounts;  // Of the host's files; all are read-only.
   std::string runtime{};             // As runtime_of() says it.
   bool is_podman = false;
-  std::string terminals{};  // Of Podman: where this machine has the last of the volumes.
+  std::string terminals{};  // For Podman: where this machine keeps the last of the volumes.
   // Of the guest, inside.
   uid_t uid = 0;
   gid_t gid = 0;
@@ -44,8 +44,8 @@ struct ContainerSpec {
 // engine can build.
 std::string create_request(const ContainerSpec& spec);
 
-// As JSON, for Podman: the volumes that the container names, which have to be made before it. The
-// last is that of the terminals, where the runtime takes one (takes_terminals()).
+// As JSON, for Podman: the volumes that the container names, which must be made before it. The last
+// one is for terminals, if the runtime takes one (takes_terminals()).
 std::vector<std::string> volume_requests(const ContainerSpec& spec);
 bool takes_terminals(const ContainerSpec& spec);
 // Their names, and maybe one more.

@@ -23,8 +23,8 @@
 namespace glovebox::docker {
 namespace {
 
-// Files of the host that others may not read are of no use to a guest, and those that are ours are
-// for it: whatever our umask is.
+// Files of the host that others may not read are of no use to a guest, and our own are made for it,
+// whatever our umask is.
 constexpr mode_t kFileMode = 0644;
 constexpr mode_t kDirectoryMode = 0755;
 
@@ -35,7 +35,7 @@ Result<void> make_directory(const std::string& path, mode_t mode) {
   return {};
 }
 
-// In place where it is there already: a container sees this very file.
+// In place if it is there already: a container sees this very file.
 Result<void> write_file(const std::string& path, std::string_view text) {
   const UniqueFd file(
       ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kFileMode));
@@ -77,7 +77,7 @@ Result<Stage> Stage::create(
     const std::string name = "own-" + file.name;
     GB_TRY(
         stage.add_file(name, file.content, std::string(SandboxSpec::kOwnFiles) + "/" + file.name));
-    // In one of the host's directories, which nothing can be made in.
+    // In one of the host's directories, in which nothing can be made.
     if (!file.shown_at.empty() && ::access(file.shown_at.c_str(), F_OK) == 0) {
       stage.mounts_.push_back({.source = stage.path_ + "/" + name, .target = file.shown_at});
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of this host's files a container is shown, and a directory of ours with those that are made
-// for it alone: its users and names, the machine that it is told to be on, and the socket by which
+// What a container sees of this host's files, and a directory of ours with the files that are made
+// for it alone: its users and names, the machine that it is told it is on, and the socket by which
 // its launcher finds us.
 #pragma once
 
@@ -27,7 +27,7 @@ class Stage {
   // All are read-only inside. The sources are absolute.
   [[nodiscard]] const std::vector<Mount>& mounts() const { return mounts_; }
 
-  // Waits for the launcher and takes its connection; nobody can connect any more then.
+  // Waits for the launcher and takes its connection; after that nobody else can connect.
   // kUnavailable after `patience_ms`.
   Result<UniqueFd> accept(int patience_ms);
 

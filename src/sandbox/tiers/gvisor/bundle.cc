@@ -25,10 +25,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Of our own directories and files beside the guests', so that they get what they were promised.
+// For our own directories and files besides the guests', so that these get what was promised.
 constexpr std::uint64_t kOwnBytes = 128UL * 1024;
 
-// Of an absolute path inside, from the root on.
+// An absolute path inside, relative to the root.
 const char* in_root(const std::string& path) { return path.c_str() + 1; }
 
 // The ids that we have, each as itself (user_namespaces(7)).
@@ -245,8 +245,8 @@ Json Layout::config() const {
   if (spec_.egress_port == 0) {
     system["namespaces"].push_back({{"type", "network"}});
   } else {
-    // It is in the network that it is to have. Without being told to, it would take no user
-    // namespace of its own then, and so have power over that network.
+    // It is in the network that it will use. Unless it is told to, it would then not take a user
+    // namespace of its own, and so have power over that network.
     system["namespaces"].push_back({{"type", "user"}});
     system["uidMappings"] = identity_map("/proc/self/uid_map");
     system["gidMappings"] = identity_map("/proc/self/gid_map");

@@ -12,8 +12,8 @@
 
 namespace glovebox {
 
-// A piece of the host that guests see, read-only. `target` is absolute, inside; so is `source`,
-// outside, unless it lies in a root whose path is not.
+// A piece of the host that guests see, read-only. `target` is an absolute path inside; so is
+// `source`, outside, unless it is in a root whose path is relative.
 struct BundleBind {
   std::string source;
   std::string target;
@@ -22,7 +22,7 @@ struct BundleBind {
 // The directory that becomes the root of guests, empty.
 struct BundleRoot {
   UniqueFd directory;
-  std::string path;  // By which whoever mounts things finds it.
+  std::string path;  // By which the process that mounts things finds it.
 };
 
 struct Bundle {
@@ -30,7 +30,7 @@ struct Bundle {
   std::vector<BundleBind> binds;  // Its mounts that are pieces of the host, in its order.
 };
 
-// Makes in `root` what guests see and is not mounted. Nothing that a guest wrote is looked at:
+// Makes in `root` what guests see that is not mounted. Nothing that a guest wrote is looked at:
 // sources are the host's, and the root is made anew.
 Result<Bundle> make_bundle(const BundleRoot& root,
                            const SandboxSpec& spec,

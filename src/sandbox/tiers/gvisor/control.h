@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gVisor's kernel can be told over its Unix socket, as runsc tells it: a call is an object of
-// JSON, with descriptors, and so is its answer (pkg/urpc of gVisor's sources).
+// What gVisor's kernel can be told over its Unix socket, as runsc tells it: a call is a JSON
+// object, with descriptors, and so is its answer (pkg/urpc of gVisor's sources).
 //
-// Answers are a guest's as soon as one has run: they are read within bounds, and decide nothing but
-// whether the call has succeeded.
+// Once a guest has run, answers may be its work: they are read within bounds, and decide nothing
+// but whether the call has succeeded.
 #pragma once
 
 #include <chrono>
@@ -22,12 +22,12 @@ namespace glovebox {
 // Reads one answer, in whatever pieces it comes.
 class KernelAnswer {
  public:
-  // More than any answer to our calls has.
+  // No answer to our calls is longer than this.
   static constexpr std::size_t kMost = 64UL * 1024;
 
-  // True once the answer is complete, and says that the call has succeeded; false: more is to come.
-  // Fails with kUnavailable and what the kernel says of its failure, and with kInvalid for what is
-  // no answer.
+  // True once the answer is complete and says that the call has succeeded; false if more must come.
+  // Fails with kUnavailable and the kernel's own words if the call has failed, and with kInvalid if
+  // this is not an answer.
   Result<bool> take(std::string_view bytes);
 
  private:
@@ -42,14 +42,14 @@ class KernelAnswer {
 // The kernel of one sandbox. Several may be connected to it.
 class KernelControl {
  public:
-  // The socket in `directory`, which is the sandbox's and ours alone: the end for the kernel, which
-  // can be connected to before that exists.
+  // Makes the socket in `directory`, which is the sandbox's and ours alone. Returns the kernel's
+  // end; others can connect to it before the kernel exists.
   static Result<UniqueFd> listen(const std::string& directory);
 
   // Removes that socket.
   static void forget(const std::string& directory);
 
-  // Nothing where there is no such socket: runsc has started this kernel.
+  // Nothing if there is no such socket: runsc has started this kernel.
   static Result<std::optional<KernelControl>> connect(const std::string& directory);
 
   // Sends a call, without waiting for its answer. `argument` is JSON.

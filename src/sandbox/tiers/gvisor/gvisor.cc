@@ -32,7 +32,7 @@ constexpr Bytes kKernelMemory{48UL << 20};
 // each process of a guest's there are a few.
 std::uint64_t most_threads(const Limits& limits) { return 4 * limits.pids + 256; }
 
-// runsc refuses it to others than root, and cannot save sockets of the host's kernel.
+// runsc lets only root do that, and cannot save sockets of the host's kernel.
 bool saves_memory(const SandboxSpec& spec) { return ::geteuid() == 0 && spec.egress_port == 0; }
 
 TierFeatures features(const SandboxSpec& spec) {
@@ -53,7 +53,7 @@ TierFeatures features(const SandboxSpec& spec) {
 // Of a sandbox's directory, what is for runsc.
 std::string state_in(const std::string& tree) { return tree + "/state"; }
 
-// The warden waits for it. Fits into the socket, whose other end nobody reads yet.
+// The warden waits for them. They fit into the socket, whose other end nobody reads yet.
 Result<void> send_requests(int control, const SandboxSpec& spec) {
   const std::string bytes =
       moving_in_frame(spec.home, policy::own_kernel_filter()) + machine_frame(spec.limits);
@@ -61,7 +61,7 @@ Result<void> send_requests(int control, const SandboxSpec& spec) {
   return sent == std::ssize(bytes) ? Result<void>() : Error::from_errno("instruct the warden");
 }
 
-// Where root and a known build allow it: both programs by ourselves, with a root in memory.
+// If we are root and the build is known: starts both programs ourselves, with a root in memory.
 Result<Runsc> start_parts(const RunscOrder& order,
                           const UniqueFd& program,
                           const SandboxSpec& spec,
@@ -71,7 +71,7 @@ Result<Runsc> start_parts(const RunscOrder& order,
   return start_kernel(order, program, GB_TRY(make_bundle(root, spec, programs)), root, cgroup);
 }
 
-// By runsc itself, which finds the bundle and keeps its state on the disk.
+// Leaves it to runsc, which finds the bundle and keeps its state on the disk.
 Result<Runsc> start_whole(const RunscOrder& order,
                           const SandboxSpec& spec,
                           const InnerPrograms& programs,
@@ -92,7 +92,7 @@ Result<Runsc> start_whole(const RunscOrder& order,
   return start_runsc(order, cgroup);
 }
 
-// The quick way where it is open, else runsc's own.
+// The quick way if it is open, else runsc's own.
 Result<Runsc> start(const RunscOrder& order,
                     const SandboxSpec& spec,
                     const InnerPrograms& programs,
@@ -110,7 +110,7 @@ Result<Runsc> start(const RunscOrder& order,
   return start_whole(order, spec, programs, cgroup);
 }
 
-// A new one, or where there is an image, what continues that.
+// A new sandbox, or, if there is an image, one that continues it.
 Result<Enclosure> build(const SandboxSpec& spec, const std::string& image) {
   Stopwatch watch;
   const std::string runsc = GB_TRY(find_runsc());

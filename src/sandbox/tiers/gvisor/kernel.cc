@@ -382,7 +382,7 @@ Result<void> Start::admit(const Part& part, pid_t pid) const {
   return ::write(part.go.theirs.get(), "g", 1) == 1 ? Result<void>() : Error::from_errno("write");
 }
 
-// Until both have executed their program, and so left our memory.
+// Waits until both have executed their program, and so left our memory.
 Result<void> Start::await_programs() {
   failure_.theirs.reset();
   pollfd told{failure_.ours.get(), POLLIN, 0};
@@ -397,8 +397,8 @@ Result<void> Start::await_programs() {
                   : Error(ErrorCode::kUnavailable, "gVisor's programs could not be started");
 }
 
-// Starts what is in the kernel. Its answer to that comes when we no longer listen, and says nothing
-// that its end or the first words of the warden do not.
+// Starts what is in the kernel. The kernel's answer comes when we no longer listen, and says no
+// more than its end or the first words of the warden do.
 Result<void> Start::begin(KernelControl control) const {
   if (order_.egress_port == 0) {
     GB_TRY(control.send("Network.CreateLinksAndRoutes", kLoopback));
@@ -420,13 +420,13 @@ Result<Runsc> Start::run(const Cgroup& cgroup) {
   plan_files(cgroup);
   plan_kernel(cgroup);
   sys::become_undumpable();
-  // Of the two, it takes longer to begin: the other one is born beside that.
+  // Of the two, the kernel takes longer to begin: the other one is born meanwhile.
   Unborn kernel(GB_TRY(give_birth(kernel_, cgroup)));
   GB_TRY(admit(kernel_, kernel.pid()));
   auto files = std::make_shared<Unborn>(GB_TRY(give_birth(files_, cgroup)));
   GB_TRY(admit(files_, files->pid()));
   GB_TRY(await_programs());
-  // Theirs alone, so that each notices the end of the other.
+  // Now only the two hold these, so that each notices the end of the other.
   connections_.clear();
   control_.reset();
   mounts_ = {};
@@ -471,7 +471,7 @@ Result<Runsc> start_kernel(const RunscOrder& order,
                            const Bundle& bundle,
                            const BundleRoot& root,
                            const Cgroup& cgroup) {
-  // Its stacks are as long as its children need them: they are killed before it goes.
+  // Its stacks live as long as its children need them: these are killed before it goes.
   const auto start = std::make_unique<Start>(order, program, bundle, root);
   Result<Runsc> started = start->run(cgroup);
   if (!started) {
@@ -487,7 +487,7 @@ Result<bool> save_kernel(const RunscOrder& order, bool goes_on) {
   }
   const SavedFiles files = GB_TRY(SavedFiles::open(order.image, O_RDWR | O_CREAT | O_EXCL));
   const std::string argument =
-      // Pages go to the disk as they are: it is quicker than to make them smaller.
+      // Pages go to the disk as they are: that is quicker than compressing them.
       std::string(R"({"metadata":{"compression":"none"},"have_pages_file":true,"Resume":)") +
       (goes_on ? "true}" : "false}");
   GB_TRY(control->send("containerManager.Checkpoint", argument, files.passed));

@@ -79,7 +79,7 @@ GB_NO_SANITIZER long become(const Start& start) {
   if (const long r = sys::raw(SYS_close_range, kLastFd + 1, ~0U, CLOSE_RANGE_CLOEXEC); r < 0) {
     return r;
   }
-  // Where the limit of descriptors is below, it starts without.
+  // If the limit of descriptors is lower, it starts without.
   (void)sys::raw(SYS_dup2, start.null, kHighFd);
   return sys::raw(SYS_execve, start.program, start.argv, start.env);
 }
@@ -201,8 +201,8 @@ Result<Runsc> start_runsc(const RunscOrder& order, const Cgroup& cgroup) {
   alignas(16) std::array<std::byte, 16UL * 1024> stack;
   int pidfd = -1;
   abi::CloneArgs clone{};
-  // Our memory is the child's until its exec, for which we wait: it is not a guest that could delay
-  // it. Without its own signal handlers from the first moment, one of ours would run in it.
+  // The child uses our memory until its exec, for which we wait: it is not a guest that could delay
+  // it. It has none of our signal handlers from the first moment, or one of ours would run in it.
   clone.flags = CLONE_PIDFD | CLONE_VM | CLONE_VFORK | abi::kCloneClearSighand;
   clone.pidfd = reinterpret_cast<std::uint64_t>(&pidfd);
   clone.exit_signal = SIGCHLD;
@@ -282,7 +282,7 @@ Result<std::string> version_of_runsc(const std::string& program) {
 
 Result<void> save_by_runsc(const RunscOrder& order, bool goes_on) {
   std::vector<std::string> words = runsc_options(order);
-  // Pages go to the disk as they are: it is quicker than to make them smaller.
+  // Pages go to the disk as they are: that is quicker than compressing them.
   words.insert(words.end(), {"checkpoint", "--compression=none", "--image-path=" + order.image});
   if (goes_on) {
     words.emplace_back("--leave-running");

@@ -57,8 +57,8 @@ constexpr std::array<child::AccessRule, 15> kHostRules = {{
     {"/proc/loadavg", kReadFile, true},
     {"/proc/uptime", kReadFile, true},
     {"/proc/filesystems", kReadFile, true},
-    // OpenSSL, and with it Node, does without this file where there is none, but not where it may
-    // not be read.
+    // OpenSSL, and with it Node, does without this file if it is missing, but not if it may not be
+    // read.
     {"/etc/ssl/openssl.cnf", kReadFile, true},
     {"/etc/pki/tls/openssl.cnf", kReadFile, true},
 }};

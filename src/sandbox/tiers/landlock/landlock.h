@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The landlock tier: for hosts that forbid user namespaces. Landlock, seccomp and rlimits, and the
-// cgroup where there is one. The guest sees the host's name, and by guessing which paths and
-// process numbers exist; it opens files of the host as far as the rules let it.
+// The landlock tier: for hosts that forbid user namespaces. Landlock, seccomp and rlimits, and a
+// cgroup if there is one. The guest sees the host's name, and can find out by guessing which paths
+// and process numbers exist; it can open the host's files as far as the rules allow.
 #pragma once
 
 #include "sandbox/tiers/tier.h"

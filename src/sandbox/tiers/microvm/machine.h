@@ -24,13 +24,13 @@ class Machine final : public Carrier {
                                                 const std::array<int, 3>& descriptors,
                                                 Port& port);
 
-  // The stream for saving, which glovebox-microvm has the other end of.
+  // The stream for saving; glovebox-microvm has the other end.
   void save_over(UniqueFd stream, Bytes memory) {
     saving_ = std::move(stream);
     memory_ = memory;
   }
-  // Writes the machine into the directory as the files of a template. It stands still then, or goes
-  // on.
+  // Writes the machine into the directory as the files of a template. Afterwards it stands still,
+  // or continues if `goes_on`.
   Result<void> save(const std::string& directory, bool goes_on);
 
   Result<void> change_limits(const Limits& limits) override { return port_.change_limits(limits); }

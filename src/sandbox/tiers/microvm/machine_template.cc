@@ -73,7 +73,7 @@ Result<void> add_identity(ContentHash& hash, const std::string& path) {
   return {};
 }
 
-// With which the warden of a template moves in.
+// The frame with which the warden of a template moves in.
 std::string first_frame(const std::string& home) {
   return moving_in_frame(home, policy::own_kernel_filter());
 }
@@ -105,7 +105,7 @@ Result<std::string> name_of(const Installation& installation,
   return hash.hex().substr(0, 32);
 }
 
-// kNotFound where there is none.
+// kNotFound if there is none.
 Result<void> check(const std::string& directory, const MachineModel& model) {
   const UniqueFd opened(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!opened) {
@@ -171,7 +171,7 @@ class Source {
 Result<UniqueFd> create(const std::string& directory, const char* name) {
   UniqueFd file(
       ::open((directory + "/" + name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  // Which the machine's sandbox reads as another user.
+  // The machine's sandbox reads it as another user.
   if (!file || ::fchmod(file.get(), 0644) != 0) {
     return Error::from_errno("create a template");
   }
@@ -261,7 +261,7 @@ Result<void> make_in(const std::string& directory,
   spec.mounts = {programs_mount(installation)};
   const auto sandbox = GB_TRY(Sandbox::create(spec, {.exactly = "native", .at_least = {}}));
   auto [ours, theirs] = GB_TRY(make_stream());
-  // The machine waits on its own port, so that has to stay.
+  // The machine waits on its own port, so the port must stay.
   const auto port = GB_TRY(make_stream());
   auto [complaints, write_end] = GB_TRY(make_pipe());
   if (!sys::write_all(ours.get(), first_frame(home))) {

@@ -65,7 +65,7 @@ Result<Streams> make_streams() {
   return Streams{.ours = UniqueFd(pair[0]), .theirs = UniqueFd(pair[1])};
 }
 
-// The sandbox around QEMU: what the guests are to see, and room for the machine.
+// The sandbox around QEMU: what the guests should see, and room for the machine.
 SandboxSpec native_spec(const SandboxSpec& spec,
                         const microvm::Installation& installation,
                         const microvm::MachineModel& model) {
@@ -171,7 +171,7 @@ Result<Enclosure> build(const SandboxSpec& spec,
     GB_TRY(port->renew(order));
   } else {
     GB_TRY(port->order(order));
-    // A clone's warden has moved in and ignores the first one. It is for a machine that boots,
+    // A clone's warden has moved in and ignores the first one, which is for a machine that boots
     // because the template cannot be loaded after all.
     const std::string request =
         moving_in_frame(spec.home, policy::own_kernel_filter()) + machine_frame(spec.limits);
@@ -219,8 +219,8 @@ Result<Enclosure> MicrovmTier::enclose(const SandboxSpec& spec) {
 
 namespace {
 
-// Whether the machine had a card, which QEMU names in what it tells of the devices. One that has
-// none there where the machine did, or one where it did not, cannot continue it.
+// Whether the machine had a card, which QEMU names in the state of the devices. A machine with a
+// card cannot continue the state of one without, nor the other way round.
 Result<bool> had_card(const std::string& directory) {
   const std::string path = directory + "/" + microvm::kStateName;
   // It may have been imported: anything could be there, of any size.
@@ -250,7 +250,7 @@ Result<void> MicrovmTier::save(const Enclosure& enclosure,
 Result<Enclosure> MicrovmTier::load(const SandboxSpec& spec, const std::string& directory) {
   GB_TRY(refuse_what_native_alone_has(spec, name()));
   const microvm::Installation installation = GB_TRY(microvm::find_installation());
-  // Where nothing is let out any more, its card leads nowhere.
+  // If nothing is let out any more, its card leads nowhere.
   const microvm::MachineModel model =
       microvm::model_for(spec.limits, GB_TRY(had_card(directory)) ? egress::kPort : 0);
   struct stat memory {};

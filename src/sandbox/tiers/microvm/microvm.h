@@ -12,7 +12,7 @@ class MicrovmTier final : public Tier {
  public:
   [[nodiscard]] std::string_view name() const override { return "microvm"; }
   [[nodiscard]] int strength() const override { return 40; }
-  // QEMU emulates the processors, which is slow: nobody gets that who did not ask for it.
+  // QEMU emulates the processors, which is slow: only those who ask for it get it.
   [[nodiscard]] TierTraits traits() const override {
     return {.can_filter_network = true, .waits_warm = true, .only_by_name = true};
   }

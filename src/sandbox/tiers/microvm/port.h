@@ -15,18 +15,18 @@
 
 namespace glovebox::microvm {
 
-// Any thread may use it. What a machine answers is believed as far as it concerns itself; one that
-// does not answer in time is not asked again, and the counts stay what they were.
+// Any thread may use it. A machine's answers are believed as far as they concern the machine
+// itself; one that does not answer in time is not asked again, and the counts stay as they were.
 class Port final : public Meter {
  public:
   explicit Port(UniqueFd socket) : socket_(std::move(socket)) {}
 
-  // Without waiting: it fits into the socket.
+  // Does not wait: the order fits into the socket.
   Result<void> order(const Order& order);
   Result<void> change_limits(const Limits& limits);
-  // For a machine that was saved: the time and the seed of the order. Waits until it has them.
+  // Gives a saved machine the time and the seed of the order. Waits until it has them.
   Result<void> renew(const Order& order);
-  // Nothing is on its way to the machine or from it as long as this is held.
+  // While the lock is held, nothing is on its way to the machine or from it.
   [[nodiscard]] std::unique_lock<std::mutex> quiet() const { return std::unique_lock(mutex_); }
 
   [[nodiscard]] std::optional<std::chrono::microseconds> cpu_time() const override;

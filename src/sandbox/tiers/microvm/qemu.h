@@ -29,21 +29,21 @@ inline constexpr const char* kBalloonDriver = "/microvm/balloon.ko";  // May be 
 // kUnsupported says what is missing and how to install it. Found once in a process.
 Result<Installation> find_installation();
 
-// What the machine needs in memory beside its guests, and QEMU beside the machine.
+// The memory that the machine needs besides its guests', and QEMU besides the machine's.
 inline constexpr Bytes kMachineMemory{96UL << 20};
 inline constexpr Bytes kEmulatorMemory{192UL << 20};
 
-// Of a machine. Few of them, since each has a template of its own.
+// There are few different ones, since each has a template of its own.
 struct MachineModel {
   Bytes memory;
   unsigned processors = 1;
-  // As SandboxSpec::egress_port: where the card leads that the machine has then (microvm/card.h).
+  // As SandboxSpec::egress_port: where the machine's card leads; 0: no card (microvm/card.h).
   std::uint16_t egress_port = 0;
 };
-// One that holds guests with these limits.
+// The model that holds guests with these limits.
 MachineModel model_for(const Limits& limits, std::uint16_t egress_port);
 
-// kUnsupported where the machine's kernel has no driver for a card.
+// kUnsupported if the machine's kernel has no driver for a card.
 Result<void> check_card_drivers(const Installation& installation);
 
 // What QEMU calls the card in the state of a machine that has one.

@@ -64,7 +64,7 @@ std::string id_map(unsigned inside, unsigned outside, unsigned count = 1) {
          "\n";
 }
 
-// The files of a lent file system belong to whom the numbers on the disk say inside, whatever
+// Inside, the files of a lent file system belong to whom the numbers on the disk say, whatever
 // numbers these have outside (mount_setattr(2), MOUNT_ATTR_IDMAP). Before the child attaches them:
 // a mount that is visible somewhere cannot be mapped any more. Zero or a negative errno.
 long map_ids(int mount_fd, const UniqueFd& user_ns, std::uint64_t more = abi::kMountNosuid) {
@@ -154,9 +154,9 @@ Result<void> try_user_namespace() {
   return {};
 }
 
-// In a realm others may have power over the user namespace of a sandbox while its first process
-// still has our memory and descriptors; that it is undumpable stands between them. Each change of
-// user would make it dumpable here (proc(5), /proc/sys/fs/suid_dumpable).
+// In a realm, others may have power over the user namespace of a sandbox while its first process
+// still has our memory and descriptors; that it is undumpable keeps them out. If the setting is 1,
+// each change of user makes it dumpable (proc(5), /proc/sys/fs/suid_dumpable).
 Result<void> allow_realms() {
   std::ifstream file("/proc/sys/fs/suid_dumpable");
   int mode = 0;
@@ -210,7 +210,7 @@ Result<void> check_nested(const SandboxSpec& spec) {
   return {};
 }
 
-// Several ids for a guest that is root, where we have none of our own to give.
+// Several ids for a guest that is root, if we have none of our own to give.
 Result<SubordinateIds> lend_ids() {
   (void)GB_TRY(sandboxes_with_users());
   return SubordinateIds::take();
@@ -230,7 +230,7 @@ policy::Filter watched_filter_for(const SandboxSpec& spec) {
                         : policy::watched_default_filter();
 }
 
-// None where the kernel gave the child none.
+// None if the kernel gave the child none.
 UniqueFd receive_listener(Handing& handing) {
   std::vector<UniqueFd> passed = handing.receive();
   return passed.size() == 1 ? std::move(passed[0]) : UniqueFd();
@@ -355,9 +355,10 @@ Result<Enclosure> NativeTier::enclose(const SandboxSpec& spec) {
     plan.listener_to = listener_handing.inner();
   }
   setup->files.apply(plan);
-  // A zygote's forks take their Landlock rules in their own sandbox, and could never shed its.
+  // A zygote's forks take their Landlock rules in their own sandbox, and could not shed the
+  // zygote's.
   plan.landlock.abi = spec.realm ? 0 : landlock_abi();
-  // Who is under any rule for files can mount nothing, in no namespace (landlock(7)).
+  // A process under any rule for files cannot mount anything, in any namespace (landlock(7)).
   plan.landlock.fs = spec.nested ? 0 : landlock_fs_rights(plan.landlock.abi);
   // What comes from a zygote is in no domain of the warden's, which could not signal it then. The
   // namespaces keep signals and sockets inside with or without this.

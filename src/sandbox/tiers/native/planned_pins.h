@@ -16,9 +16,9 @@ struct PlannedPin {
   friend bool operator==(const PlannedPin&, const PlannedPin&) = default;
 };
 
-// For places as PlaceRules::closed has them: each of them and all directories above it, in an order
-// in which what is above comes first. Nothing is in what is hidden; of what is in a closed place,
-// only what leads to something hidden, and that is closed, too.
+// For places as PlaceRules::closed has them: each place and all directories above it, parents
+// first. Nothing inside a hidden place is pinned; inside a closed place, only what leads to
+// something hidden, and that is closed, too.
 std::vector<PlannedPin> plan_pins(const std::vector<std::string>& closed,
                                   const std::vector<std::string>& hidden);
 

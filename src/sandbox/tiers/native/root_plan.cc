@@ -54,7 +54,7 @@ constexpr const char* kMasks = "run/masks";
 constexpr const char* kMaskFile = "run/masks/file";
 constexpr const char* kMaskDirectory = "run/masks/directory";
 
-// What covers what a policy hides from a guest that is not root: nobody may open it, and none can
+// What covers what a policy hides from a guest that is not root: nobody may open it, and nobody can
 // change that, because it is mounted read-only.
 constexpr const char* kHiddenFile = "run/masks/hidden-file";
 constexpr const char* kHiddenDirectory = "run/masks/hidden-directory";

@@ -21,15 +21,15 @@ namespace glovebox {
 // What Landlock allows a guest there.
 std::span<const child::AccessRule> native_access_rules();
 
-// Where a root guest's changes of each directory are, out of its sight (written_root.cc); it is the
-// whole of its disk, where it has one.
+// Where a root guest's changes to each directory are, out of its sight (written_root.cc). If it has
+// a disk, this is the whole of it.
 inline constexpr const char* kLayers = "run/layers";
 inline constexpr const char* kDiskWorkspace = "run/layers/workspace";
 
 // A read-only mount of a directory or a file (relative to `directory`, or with AT_FDCWD an absolute
-// path), which the child takes along. Only whoever may mount
-// outside can have one; nothing for whoever may not, who is the same user inside and finds the
-// path. As root the guest is another one, whom directories of ours are closed to.
+// path), which the child takes along. Nothing if we may not mount outside: the guest is then the
+// same user and finds the path. If we are root, the guest is another user, to whom our directories
+// are closed.
 Result<UniqueFd> take_along(int directory, const std::string& source);
 
 // Owns every string and array that the plan points to. Must live until the child has exec'ed.
@@ -44,7 +44,7 @@ class RootPlan {
   // Sets the parts of `plan` that describe the file system.
   void apply(child::Plan& plan) const;
 
-  // Mounts whose files are to belong to whom their numbers say inside, before the child sees them.
+  // Mounts to map before the child sees them: inside, their files belong to whom their numbers say.
   [[nodiscard]] std::span<const int> mounts_to_map() const { return to_map_; }
 
   // Of each overlay the name of its directory in kLayers, and its target as a path of the guest's.
@@ -59,7 +59,7 @@ class RootPlan {
  private:
   const char* keep(std::string text);
   void add_directory(std::string path, std::uint32_t mode);
-  // With the directories above it, as far as they are not there yet.
+  // The directories above it that are not there yet.
   void add_parents(const std::string& path);
   Result<void> add_mount(const Mount& mount);
   Result<void> add_attachment(const Attachment& attachment);
@@ -81,15 +81,15 @@ class RootPlan {
   void add_system_places(const SandboxSpec& spec);
   [[nodiscard]] std::vector<std::string> names_of_root(const SandboxSpec& spec) const;
   void add_proc_masks();
-  // What Landlock allows, where guests may start only some programs.
+  // What Landlock allows, if guests may start only some programs.
   Result<void> restrict_programs(const SandboxSpec& spec);
 
   // Of a guest that is root (written_root.cc).
   enum class Owners { kShown, kNobody };
-  // What is in `source` outside, and above it whatever the guest writes. Owners::kShown: files
-  // belong to whom their numbers say, if the file system allows that; otherwise those of the host's
-  // root belong to nobody, and only what others may read can be read. Between the two may be
-  // `directories`, whose owners are shown, so that they can be written to.
+  // Shows `source` of the outside, and on top of it whatever the guest writes. Owners::kShown:
+  // files belong to whom their numbers say, if the file system allows that; otherwise those of the
+  // host's root belong to nobody, and only what others may read can be read. Between the two may be
+  // `directories`, whose owners are shown, so that the guest can write to them.
   Result<void> add_overlay(const std::string& source,
                            const std::string& target,
                            Owners owners,
@@ -102,9 +102,9 @@ class RootPlan {
   child::Lower add_lower(SystemLayer::Directory lower, const std::string& place, Owners owners);
   // Where a directory or a file is made so that it is there later, below what is mounted.
   [[nodiscard]] std::string made_at(const std::string& target) const;
-  // Whether what is written there once is there already.
+  // Whether what is written to the disk only once is there already.
   [[nodiscard]] bool is_written() const { return disk_fd_ >= 0 && !disk_is_fresh_; }
-  // What of the root is on the sandbox's disk beside the layers.
+  // The parts of the root that are on the sandbox's disk beside the layers.
   void add_disk(const SandboxSpec& spec);
   Result<void> add_written_system();
   Result<void> add_written_etc(const SandboxSpec& spec);

@@ -83,7 +83,7 @@ const std::string& recipe() {
 using Listing = std::unique_ptr<DIR, int (*)(DIR*)>;
 
 // Differs after any change of a file, or of a directory's entries: only the kernel sets the time of
-// that. Zeroes where there is none. A description has one in front of each path.
+// that change. Zeroes if there is none. A description has one in front of each path.
 using Identity = std::array<std::uint64_t, 4>;
 
 Identity identity_of(const char* path) {

@@ -70,7 +70,7 @@ bool maps_owners(int directory) {
                                       : system.f_type != OVERLAYFS_SUPER_MAGIC;
 }
 
-// Where layers are kept. It is ours alone: who could write there could give files to every sandbox.
+// Where layers are kept. It is ours alone: a writer there could give files to every sandbox.
 struct Shelf {
   std::string path;
   UniqueFd directory;
@@ -96,8 +96,8 @@ std::string current_name(int place) {
                                                                          : std::string();
 }
 
-// Whoever has a layer holds its lock, and whoever makes one that of the place: before a layer is
-// locked and its link is renamed, both look like what somebody was killed with.
+// A process that has a layer holds its lock, and one that makes a layer holds the place's: before a
+// layer is locked and its link is renamed, both look like remains of a process that was killed.
 void remove_others(int place) {
   if (::flock(place, LOCK_EX | LOCK_NB) != 0) {
     return;  // Others make theirs, and remove these.
@@ -116,7 +116,7 @@ void remove_others(int place) {
     if (layer && ::flock(layer.get(), LOCK_EX | LOCK_NB) == 0) {
       (void)sys::remove_tree_at(place, name);
     } else if (!layer) {
-      (void)::unlinkat(place, name.c_str(), 0);  // A link that somebody was killed with.
+      (void)::unlinkat(place, name.c_str(), 0);  // The link of a process that was killed.
     }
   }
   (void)::flock(place, LOCK_UN);
@@ -208,7 +208,7 @@ Result<SystemLayer> SystemLayer::take() {
   }
   const int place = shelf->directory.get();
   if (const std::string name = current_name(place); !name.empty()) {
-    // While somebody removes it this waits, and then finds nothing in it.
+    // While somebody removes the layer, this waits, and then finds nothing in it.
     UniqueFd lock = open_directory(place, name.c_str());
     if (lock && ::flock(lock.get(), LOCK_SH) == 0 && is_current(lock.get())) {
       return show(std::move(lock), shelf->path + "/" + name);

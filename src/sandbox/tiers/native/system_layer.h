@@ -2,12 +2,12 @@
 // SystemLayer: what a root guest is shown of the host's configuration (system_copy.h), as lower
 // layers of its root that every sandbox shares.
 //
-// They are copies: nothing that the host keeps in /etc later appears in a sandbox that lives. They
-// lie in the cache directory (sandbox/cache_directory.h), made once, and anew once one of their
-// sources is not what it was. Whoever has a layer holds a lock on its directory (flock(2)), which
-// the kernel drops with the process; what nobody holds is removed when the next one is made. Where
-// root has no such directory, or one whose file system cannot show other owners, each sandbox has
-// copies in memory, which end with it.
+// They are copies: nothing that the host puts in /etc later appears in a living sandbox. They are
+// in the cache directory (sandbox/cache_directory.h), made once, and again once one of their
+// sources has changed. A process that has a layer holds a lock on its directory (flock(2)), which
+// the kernel drops with the process; layers that nobody holds are removed when the next one is
+// made. If root has no such directory, or one whose file system cannot show other owners, each
+// sandbox has copies in memory, which end with it.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ namespace glovebox {
 
 class SystemLayer {
  public:
-  // A directory of the layer, for child::Lower: a detached read-only mount, or a path outside for
-  // whoever may not mount.
+  // A directory of the layer, for child::Lower: a detached read-only mount, or a path outside if we
+  // may not mount.
   struct Directory {
     UniqueFd mount;
     std::string path;
@@ -31,7 +31,7 @@ class SystemLayer {
   SystemLayer() = default;
 
   // The current one. What it shows stays as it is while this object lives. Fails with kUnavailable
-  // where there is no place for it.
+  // if there is no place for it.
   static Result<SystemLayer> take();
 
   // To be taken once: what is in /etc, and the first directories of /usr/local.

@@ -57,14 +57,14 @@ constexpr std::array<std::pair<const char*, std::uint32_t>, 24> kFreshDirectorie
 // On a sandbox's disk, beside the layers: what is not a layer.
 constexpr const char* kDiskRoot = "run/layers/root";
 
-// By its name, so that on a disk it is found again; not with it, because that is part of a mount's
-// options, and the names in another root are others' choice.
+// Made from the name, so that it is found again on a disk; not the name itself, because this is
+// part of a mount's options, and the names in another root are others' choice.
 std::string layer_of(std::string_view target) {
   constexpr std::size_t kDigits = 32;
   return std::string(kLayers) + "/of." + sha256_hex(target).substr(0, kDigits);
 }
 
-// The whole of a regular file that is not absurdly large; empty where there is none.
+// The whole of a regular file that is not absurdly large; empty if there is none.
 std::string text_of(int fd, const struct stat& status) {
   std::string text;
   if (!S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) > kLargestText) {
@@ -142,8 +142,8 @@ std::string shadow(const Accounts& accounts) {
 
 }  // namespace
 
-// Directories of the top that hold what the guest writes, in another root those that it has none
-// of: there each of its own is a layer.
+// The top-level directories that hold what the guest writes; in another root, only those that it
+// lacks: each directory of its own is a layer there.
 void RootPlan::add_disk(const SandboxSpec& spec) {
   disk_fd_ = spec.root_disk->mount_fd;
   disk_is_fresh_ = spec.root_disk->fresh;

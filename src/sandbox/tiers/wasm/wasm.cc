@@ -66,7 +66,7 @@ Result<std::string> find_directory() {
                                  sys::run_installer(without));
 }
 
-// By the name of its program; kUnsupported where there is none of that name in `directory`.
+// By the name of its program; kUnsupported if there is none of that name in `directory`.
 Result<void> find_interpreter(const std::string& directory, std::string_view program) {
   const auto* const interpreter = std::ranges::find(kInterpreters, program, &Interpreter::program);
   if (interpreter == kInterpreters.end()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The wasm tier: WebAssembly modules, and interpreters compiled to such, in a runner of ours
+// The wasm tier: WebAssembly modules, and interpreters compiled to WebAssembly, in a runner of ours
 // (sandbox/wasm/) that is the guest of a native sandbox.
 #pragma once
 
