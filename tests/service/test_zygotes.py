@@ -16,6 +16,7 @@ class Zygotes(unittest.TestCase):
     def setUp(self):
         self.daemon = Daemon()
         self.addCleanup(self.daemon.discard)
+        self.daemon.options = ["--network", "public"]
         self.daemon.start()
         wait_until(lambda: self.daemon.must(200, "GET", "/healthz")["ready"], "the pools")
 
